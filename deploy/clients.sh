@@ -41,6 +41,7 @@ cat > "$made/rules.yaml" << 'YAML'
   app: demo
   event: order.shipped
   to: { users: $.customer_id }
+  report: true
   message:
     notification: { title: "Order {{order_id}}", body: "On its way" }
     data: { order: "{{order_id}}" }
@@ -80,5 +81,16 @@ done
 events=$(sql "SELECT count(*) FROM fanfare.events WHERE type = 'sale.started'")
 ((events == 3)) || fail "there are $events events instead of one for each backend"
 
-FANFARE_URL=$daemon node Tests/ClientExamples/browser.mjs "http://127.0.0.1:$control" 2> "$made/browser" \
+FANFARE_URL=$daemon node Tests/ClientExamples/browser.mjs "http://127.0.0.1:$control" > "$made/page" 2> "$made/browser" \
     || { cat "$made/browser" >&2 && fail "the browser page failed"; }
+sed '/^reported /d' "$made/page"
+
+# The daemon counts what was reported every two seconds. The page's user is deleted by now, and the reports of a batch are not.
+shown_event=$(sed -n 's/^reported //p' "$made/page")
+for _ in {1..100}; do
+    reports=$(sql "SELECT array_to_string(reports, ' ') FROM fanfare.deliveries WHERE event_id = $shown_event")
+    if [[ "$reports" == "received shown opened" ]]; then break; fi
+    sleep 0.2
+done
+[[ "$reports" == "received shown opened" ]] || fail "the page's reports are ${reports:-missing}"
+echo "clients: the browser's push was reported as $reports"

@@ -2,8 +2,10 @@
 //
 //   browser.mjs SANDBOX-CONTROL-URL     FANFARE_URL, FANFARE_TOKEN (registrar, emitter, reader) and FANFARE_APP in the environment
 //
+// Prints the id of the event whose push was shown and clicked, as `reported ID`: its reports are in the database soon.
+//
 // What is not a browser's here: PushManager gives the sandbox's subscriptions, and what the sandbox decrypted is given to the worker. Needs a
-// rule that sends order.shipped to the user $.customer_id, with the link https://shop.example.com/orders.
+// rule with `report: true` that sends order.shipped to the user $.customer_id, with the link https://shop.example.com/orders.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -96,7 +98,7 @@ async function received(endpoint) {
     const lines = (await answer.text()).split('\n').filter(Boolean).map((line) => JSON.parse(line))
     assert.notEqual(lines.length, 0, `nothing came of event ${id}`)
     const found = lines.find((line) => line.provider === 'webpush' && line.path === new URL(endpoint).pathname)
-    if (found) return JSON.parse(found.body)
+    if (found) return { id, push: JSON.parse(found.body) }
     after = lines.at(-1).n
   }
 }
@@ -109,12 +111,14 @@ assert.equal(elements['#state'].textContent, 'This browser is told.')
 const [device, ...others] = await devices()
 assert.deepEqual([device.provider, device.locale, device.disabled_at, others.length], ['webpush', 'es-MX', null, 0])
 
-const push = await received(current.endpoint)
+const { id: reported, push } = await received(current.endpoint)
 await dispatch('push', { data: { json: () => push } })
 assert.equal(shown[0].title, 'Order 7')
 assert.equal(shown[0].body, 'On its way')
 assert.equal(shown[0].dir, 'ltr')
-assert.deepEqual({ ...shown[0].data }, { order: '7', link: 'https://shop.example.com/orders' })
+const { fanfare_report: handle, ...data } = shown[0].data
+assert.deepEqual(data, { order: '7', link: 'https://shop.example.com/orders' })
+assert.match(handle, /^[\w-]{20,40}$/)
 await dispatch('notificationclick', { notification: { ...shown[0], close: () => {} } })
 assert.deepEqual(opened, ['https://shop.example.com/orders'])
 await dispatch('push', { data: null })
@@ -141,5 +145,6 @@ assert.equal((await put('{}', 'text/plain')).status, 415)
 assert.equal((await put('{')).status, 400)
 assert.equal((await ofOrigin('/push/nothing')).status, 404)
 await api.forget(user)
+console.log(`reported ${reported}`)
 console.log(`browser: subscribed, was shown a push, moved to another endpoint and kept device ${device.id}, and signed out`)
 process.exit(0)

@@ -16,22 +16,36 @@ struct DevBackend: Sendable {
     /// Registers a browser.
     ///
     /// - Parameter body: the body that the page sent.
-    /// - Returns: the status for the page.
-    func register(_ body: JSONValue) async -> HTTPResponse.Status {
+    /// - Returns: the response for the page, with the key for the reports of this browser.
+    func register(_ body: JSONValue) async -> DevAnswer {
         var device = Self.device(body)
         device["user_id"] = .string(Self.user)
-        return await ask("PUT", "devices", device)
+        guard let answer = await ask("PUT", "devices", device) else { return DevAnswer(.serviceUnavailable) }
+        guard let key = (try? JSONValue(parsing: answer.content))?["report_key"], key != .null, answer.isSuccess else {
+            return Self.shown(answer)
+        }
+        return DevAnswer(.ok, (["report_key": key] as JSONValue).encoded)
     }
 
     /// Unregisters a browser.
     ///
     /// - Parameter body: the body that the page sent.
-    /// - Returns: the status for the page.
-    func signOut(_ body: JSONValue) async -> HTTPResponse.Status {
+    /// - Returns: the response for the page.
+    func signOut(_ body: JSONValue) async -> DevAnswer {
         let device = Self.device(body)
         var named = JSONObject()
         for member in ["provider", "token"] { named[member] = device[member] }
-        return await ask("POST", "devices/unregister", named)
+        return await ask("POST", "devices/unregister", named).map(Self.shown) ?? DevAnswer(.serviceUnavailable)
+    }
+
+    /// Passes reports of a browser to Fanfare.
+    ///
+    /// - Parameters:
+    ///   - body: the body that the page's worker sent.
+    ///   - authorization: its header, with the key of the browser's device in place of the backend's token.
+    /// - Returns: Fanfare's response.
+    func report(_ body: JSONValue, _ authorization: String) async -> DevAnswer {
+        await ask("POST", "reports", body, authorization) ?? DevAnswer(.serviceUnavailable)
     }
 
     private static func device(_ body: JSONValue) -> JSONObject {
@@ -40,13 +54,25 @@ struct DevBackend: Sendable {
         return device
     }
 
-    /// Sends a request to Fanfare; a rejection is the browser's error, an outage is not, and the page may retry.
-    private func ask(_ method: String, _ path: String, _ body: JSONObject) async -> HTTPResponse.Status {
+    /// Returns what the page is told: a rejection is the browser's error, an outage is not, and the page may retry.
+    private static func shown(_ answer: DevAnswer) -> DevAnswer {
+        if answer.isSuccess { return DevAnswer(.noContent) }
+        return DevAnswer(answer.status == .unprocessableContent ? .unprocessableContent : .serviceUnavailable)
+    }
+
+    private func ask(_ method: String, _ path: String, _ body: JSONObject) async -> DevAnswer? {
+        await ask(method, path, .object(body), "Bearer \(api.token)")
+    }
+
+    /// Sends a request to Fanfare; returns nil if there is no response.
+    private func ask(
+        _ method: String,
+        _ path: String,
+        _ body: JSONValue,
+        _ authorization: String
+    ) async -> DevAnswer? {
         let target = "/v1/apps/\(DevDemo.app)/\(path)"
-        switch try? await DevRequest(api: api, method: method, target: target, body: JSONValue.object(body)).status() {
-        case .some(200..<300): return .noContent
-        case 422: return .unprocessableContent
-        default: return .serviceUnavailable
-        }
+        let request = DevRequest(api: api, method: method, target: target, authorization: authorization, body: body)
+        return try? await request.answer()
     }
 }
