@@ -60,8 +60,9 @@ import Testing
             }
         }
         let ofTheCookbook = [
-            "chat-message", "room-message", "orders-shipped", "orders-delivered", "digest", "appointment-soon", "score",
-            "delivery-starts", "delivery-moves", "delivery-ends",
+            "chat-message", "room-message", "answerable-message", "reply-to-backend", "orders-shipped",
+            "orders-delivered", "digest", "appointment-soon", "score", "delivery-starts", "delivery-moves",
+            "delivery-ends",
         ]
         let ofOtherArticles = [
             "order-shipped", "winter-sale", "chat-message", "new-comments", "order-changed", "room-message",

@@ -10,9 +10,9 @@ import Testing
 struct Recipe {
     /// One code block.
     struct Block {
-        /// `sql`, `yaml` or `sh`.
+        /// `sql`, `yaml`, `python` or `sh`.
         let language: String
-        let text: String
+        var text: String
     }
 
     let blocks: [Block]
@@ -36,6 +36,8 @@ struct Recipe {
 /// `shop`.
 struct RecipeKitchen {
     let sandbox: SandboxProcess
+    /// The address of the daemon's HTTP API.
+    let api: String
     private let folder: String
     private let environment: [String: String]
 
@@ -49,16 +51,27 @@ struct RecipeKitchen {
         try written.replacing("\"demo\":", with: "shop:").write(toFile: file, atomically: true, encoding: .utf8)
         let program = try FanfareBinary.path()
         let path = URL(filePath: program).deletingLastPathComponent().path + ":/usr/bin:/bin"
-        let environment = ["DATABASE_URL": TestDatabase.current.url, "FANFARE_CONFIG": file, "PATH": path]
+        let environment = [
+            "DATABASE_URL": TestDatabase.current.url, "FANFARE_CONFIG": file, "FANFARE_API__LISTEN": "127.0.0.1:0",
+            "PATH": path,
+        ]
         let daemon = try await ProgramProcess(
             program,
             ["serve", "--json"],
             environment: environment,
             directory: folder
         )
+        let listening = try #require(await line(with: "HTTP API listening", in: daemon.errors))
+        let address = try #require(listening.firstMatch(of: /"listen":"([^"]+)"/)).1
         #expect(await line(with: #""msg":"ready""#, in: daemon.errors) != nil)
         do {
-            try await body(RecipeKitchen(sandbox: sandbox, folder: folder, environment: environment))
+            let kitchen = RecipeKitchen(
+                sandbox: sandbox,
+                api: "http://\(address)",
+                folder: folder,
+                environment: environment
+            )
+            try await body(kitchen)
         } catch {
             await daemon.stop()
             await sandbox.stop()
@@ -84,13 +97,14 @@ struct RecipeKitchen {
     ///
     /// - Parameters:
     ///   - block: the block.
-    ///   - file: the file that receives YAML.
-    func follow(_ block: Recipe.Block, file: String) async throws {
+    ///   - file: the file that receives YAML or a program.
+    ///   - variables: variables that the reader sets.
+    func follow(_ block: Recipe.Block, file: String, _ variables: [String: String] = [:]) async throws {
         switch block.language {
         case "sql": try run(block.text)
-        case "yaml": try block.text.write(toFile: "\(folder)/\(file)", atomically: true, encoding: .utf8)
+        case "yaml", "python": try block.text.write(toFile: "\(folder)/\(file)", atomically: true, encoding: .utf8)
         case "sh":
-            let (environment, folder) = (environment, folder)
+            let environment = environment.merging(variables) { $1 }
             let shell = try await ProgramProcess(
                 "/bin/sh",
                 ["-ec", block.text],
@@ -102,5 +116,18 @@ struct RecipeKitchen {
             #expect(await shell.exitStatus() == 0, "\(block.text): \(complaints)")
         default: Issue.record("a recipe has a block of \(block.language)")
         }
+    }
+
+    /// Starts the program of a block, as a reader would in another terminal.
+    ///
+    /// - Parameter block: a command, with variables before it.
+    /// - Returns: the program, to be stopped.
+    func begin(_ block: Recipe.Block) async throws -> ProgramProcess {
+        try await ProgramProcess(
+            "/bin/sh",
+            ["-ec", "exec env \(block.text)"],
+            environment: environment,
+            directory: folder
+        )
     }
 }
