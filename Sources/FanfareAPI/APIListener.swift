@@ -2,6 +2,8 @@ public import FanfareConfiguration
 internal import FanfareConsole
 public import FanfareDaemon
 internal import FanfareHTTP
+internal import FanfareRecords
+internal import FanfareService
 public import FanfareTools
 public import ServiceLifecycle
 
@@ -54,7 +56,11 @@ public struct APIListener: DaemonListener {
             onListening: onlyHealth ? onHealthListening : onListening
         ) { context throws(ToolError) in
             try phones.read()
-            let state = APIState(context.database, gate: context.gate)
+            let state = APIState(
+                context.database,
+                gate: context.gate,
+                reports: ReportCounters(daemon.metrics, kinds: DeviceReport.Kind.allCases.map { "\($0)" })
+            )
             let console = settings.console.contains(.read) ? Console.routes() : []
             return Site(
                 onlyHealth ? Routes.forProbes(state) : Routes.all(state) + console,
@@ -99,8 +105,9 @@ struct APIState: Sendable {
     /// - Parameters:
     ///   - database: the database to read.
     ///   - gate: the session that waits for no query.
-    init(_ database: ToolDatabase, gate: ToolDatabase) {
+    ///   - counters: count what devices report.
+    init(_ database: ToolDatabase, gate: ToolDatabase, reports counters: ReportCounters) {
         (readiness, figures, tail) = (ReadinessCheck(gate), DaemonFigures(database), TailHub(database))
-        reports = ReportQueue(database)
+        reports = ReportQueue(database, counters)
     }
 }

@@ -12,6 +12,8 @@ package enum PipelineMetric: String, CaseIterable {
     case batchesClosed = "fanfare.batches.closed"
     case devicesDisabled = "fanfare.devices.disabled"
     case auditFindings = "fanfare.audit.findings"
+    case reports = "fanfare.reports"
+    case reportsRefused = "fanfare.reports.refused"
 
     /// The description of the metric, for the registry and for documentation.
     package var description: MetricDescription {
@@ -34,9 +36,10 @@ package enum PipelineMetric: String, CaseIterable {
         case .emitToAccepted: ["app", "provider", "lane"]
         case .requests, .requestsInFlight: ["app", "provider", "environment"]
         case .connections: ["app", "provider", "environment", "state"]
-        case .batchesClosed: []
+        case .batchesClosed, .reportsRefused: []
         case .devicesDisabled: ["app", "environment", "reason"]
         case .auditFindings: ["check"]
+        case .reports: ["kind"]
         }
     }
 
@@ -55,6 +58,10 @@ package enum PipelineMetric: String, CaseIterable {
         case .batchesClosed: "Batches that this daemon moved into the log."
         case .devicesDisabled: "Devices disabled on a provider's evidence."
         case .auditFindings: "Findings of the last audit; absent on daemons that do not audit."
+        case .reports:
+            "Reports that this daemon stored for devices, by kind. A report counts each time that it is sent, also with a handle that "
+                + "is not genuine."
+        case .reportsRefused: "Reports that this daemon refused because their key is void."
         }
     }
 

@@ -13,7 +13,7 @@ struct Fanfare: AsyncParsableCommand {
             Devices.self,
             Topics.self, Channels.self, Rules.self, Campaigns.self, Policies.self, Preferences.self, Tokens.self,
             Tail.self,
-            Explain.self, Why.self, Replay.self, Retract.self, Feedback.self,
+            Explain.self, Why.self, Reports.self, Replay.self, Retract.self, Feedback.self,
             VAPIDKeys.self,
             Sandbox.self,
             Bench.self, Version.self, Manual.self,

@@ -73,6 +73,24 @@ import Testing
             for _ in 0..<2 { #expect(try await api.ask("POST", Self.path, many, token: ann).status == 202) }
             #expect(try await counted(api) == "0:1 1:1 2:1 3:1 4:1")
             #expect(try await api.rows("SELECT action, text FROM fanfare.report_actions") == [["reply", nil]])
+            let event = try #require(try await api.rows("SELECT id::text FROM fanfare.event_log")[0][0])
+            let reader = try await api.token(.reader)
+            let shown = try await api.ask("GET", "/v1/events/\(event)/reports", token: reader)
+            let row: JSONValue = [
+                "event_id": .string(event), "app": "shop", "rule": "r", "variant": .null, "accepted": 1, "received": 1,
+                "shown": 1, "opened": 1, "acted": 1, "dismissed": 1,
+            ]
+            #expect(try shown.json == ["data": [row]], "\(shown.body)")
+            #expect(try await api.ask("GET", "/v1/events/7/reports", token: reader).status == 404)
+            let void = ["Authorization": "Report \(key.dropLast())\(key.last == "A" ? "Q" : "A")"]
+            #expect(try await api.ask("POST", Self.path, items(handle), void).status == 401)
+            let metrics = try await api.ask("GET", "/metrics").body
+            for line in [
+                #"fanfare_reports_total{kind="opened"} 5"#, #"fanfare_reports_total{kind="action"} 2"#,
+                "fanfare_reports_refused_total 1", "fanfare_reports_pending 0",
+            ] {
+                #expect(metrics.contains("\n\(line)\n"), "\(line)")
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 internal import FanfareHTTP
 internal import FanfareRecords
+internal import FanfareService
 internal import FanfareTools
 
 /// The reports that wait to be stored: those of many requests are stored by one statement.
@@ -24,14 +25,19 @@ actor ReportQueue {
 
     private let database: ToolDatabase
     private let budgets = UserBudgets(keyRate)
+    private let counters: ReportCounters
     private var waiting: [Waiting] = []
     private var count = 0
     private var isStoring = false
 
     /// Creates an empty queue.
     ///
-    /// - Parameter database: the database, with the rights of the daemon.
-    init(_ database: ToolDatabase) { self.database = database }
+    /// - Parameters:
+    ///   - database: the database, with the rights of the daemon.
+    ///   - counters: count what is stored and refused.
+    init(_ database: ToolDatabase, _ counters: ReportCounters) {
+        (self.database, self.counters) = (database, counters)
+    }
 
     /// Stores the reports of one request.
     ///
@@ -89,7 +95,11 @@ actor ReportQueue {
             let areSenders = try await database.take(sent)
             var place = 0
             for request in batch {
-                request.done.resume(returning: place < areSenders.count && areSenders[place])
+                let isSender = place < areSenders.count && areSenders[place]
+                for report in request.reports {
+                    if isSender { counters.store("\(report.kind)") } else { counters.refuse() }
+                }
+                request.done.resume(returning: isSender)
                 place += request.reports.count
             }
         } catch {

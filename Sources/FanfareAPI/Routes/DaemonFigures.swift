@@ -86,8 +86,10 @@ final class DaemonFigures: Sendable {
             let report = try await database.status().json
             let ages = try await database.rows(of: SQL.readyAges())
             let campaigns = try await database.rows(of: SQL.listLiveCampaigns())
+            let reports = try await database.rows(of: SQL.countReportsPending()).first ?? 0
             return Self.queues(report["queues"]?.arrayValue ?? []) + Self.daemons(report)
                 + [Self.ages(ages)] + Self.campaigns(campaigns)
+                + [FigureMetric.reportsPending.family(Double(reports))]
         }
     }
 

@@ -1,4 +1,5 @@
 internal import FanfareMetrics
+internal import FanfareRecords
 
 /// The metrics that `/metrics` reads on request, beside the daemon's counters.
 enum FigureMetric: String, CaseIterable {
@@ -14,6 +15,7 @@ enum FigureMetric: String, CaseIterable {
     case oldestPending = "fanfare_oldest_pending_seconds"
     case campaignRuns = "fanfare_campaign_runs"
     case campaignPushes = "fanfare_campaign_pushes_remaining"
+    case reportsPending = "fanfare_reports_pending"
     case daemonsAlive = "fanfare_daemons_alive"
     case healthProblems = "fanfare_health_problems"
     case buildInfo = "fanfare_build_info"
@@ -28,8 +30,8 @@ enum FigureMetric: String, CaseIterable {
     /// Whether the metric is read from the database, and is therefore the same from every daemon.
     var isOfDatabase: Bool {
         switch self {
-        case .pending, .oldestReady, .oldestPending, .campaignRuns, .campaignPushes, .daemonsAlive,
-            .healthProblems:
+        case .pending, .oldestReady, .oldestPending, .campaignRuns, .campaignPushes,
+            .reportsPending, .daemonsAlive, .healthProblems:
             true
         default: false
         }
@@ -72,6 +74,8 @@ enum FigureMetric: String, CaseIterable {
             "Seconds since the oldest batch was created, including batches that are held or not due yet."
         case .campaignRuns: "Unfinished runs of campaigns, without tests."
         case .campaignPushes: "Pushes without a final outcome, in runs that are sending."
+        case .reportsPending:
+            "Reports of devices that are stored and not counted yet; at most \(PendingReports.limit) are counted."
         case .daemonsAlive: "Daemons with a lease."
         case .healthProblems: "Rows of fanfare.health that are not ok."
         case .buildInfo: "Always 1; the label has the program's version."

@@ -30,7 +30,9 @@ extension Routes {
             },
             Route(.get, "/v1/apps/{app}/campaigns/{campaign}/progress", .reader) { call in
                 let report = try await call.database.campaign(app: call.name("app"), name: call.name("campaign"))
-                return Answer(["progress": report.json["newest"] ?? .null])
+                let event = report.progress?.run.eventID
+                let reports = try await call.database.reports(ofRun: event).map(\.json)
+                return Answer(["progress": report.json["newest"] ?? .null, "reports": .array(reports)])
             },
         ]
         + [CampaignChange.pause, .resume, .abort].map { change in

@@ -68,6 +68,9 @@ extension Routes {
             if found.rows.isEmpty, page.after == nil { _ = try await call.database.event(event) }
             return try await page.answer(found.rows.map(\.json), next: found.next)
         },
+        Route(.get, "/v1/events/{id}/reports", .reader) { call in
+            Answer(["data": .array(try await call.database.funnel(ofEvent: call.id("id")).map(\.json))])
+        },
     ]
 }
 

@@ -15,7 +15,7 @@ extension ConsolePage {
         "campaign",
         parts: [
             "live-head": "campaign-head", "live-progress": "campaign-progress", "live-canary": "canary",
-            "live-variants": "variants", "live-outcomes": "ended", "live-runs": "runs",
+            "live-variants": "variants", "live-reports": "reports", "live-outcomes": "ended", "live-runs": "runs",
         ]
     ) { visit in
         try await CampaignPage.load(visit)
@@ -55,6 +55,8 @@ struct CampaignPage: ViewContext {
     let outcomes: [OutcomeLine]
     /// The variants of the newest run; nil if the campaign has none.
     let variants: VariantTable?
+    /// The counts of reports of the newest run; nil if there are none.
+    let reports: ReportTable?
     let waves: [WaveLine]
     /// The text in the place of ``waves``.
     let noWaves: String
@@ -105,6 +107,11 @@ extension CampaignPage {
             facts: facts(summary),
             outcomes: outcomes(summary.progress?.attempts ?? []),
             variants: try await variants(summary, visit),
+            reports: ReportTable(
+                try await visit.database.reports(ofRun: summary.progress?.eventID),
+                column: "Newest run",
+                name: summary.campaign.name
+            ),
             waves: summary.waves.map { WaveLine($0, summary, now: visit.now) },
             noWaves: summary.campaign.isByRecipient
                 ? "Each device gets it at the campaign's time in its own time zone. Nothing is pending now."

@@ -14,7 +14,8 @@ extension ConsolePage {
         "event",
         parts: [
             "live-head": "event-head", "live-trace": "event-trace", "live-audience": "event-audience",
-            "live-outcomes": "event-outcomes", "live-variants": "variants", "live-deliveries": "event-deliveries",
+            "live-outcomes": "event-outcomes", "live-variants": "variants", "live-reports": "reports",
+            "live-deliveries": "event-deliveries",
         ]
     ) { visit in
         let id = try visit.call.id("id")
@@ -50,6 +51,7 @@ extension ConsolePage {
         if overview.showsVariants {
             overview.variants = try await visit.queries.variants.counts(ofEvent: id, visit.database)
         }
+        overview.reports = try await visit.database.rows(of: SQL.eventFunnel(id))
         return overview.page
     }
 }
@@ -73,6 +75,8 @@ struct EventPage: ViewContext {
     let outcomes: [OutcomeLine]
     /// The outcomes by variant; nil if the address does not ask for them.
     let variants: VariantTable?
+    /// The counts of reports; nil if no rule of the event has any.
+    let reports: ReportTable?
     let payload: PayloadView
     /// The form that leads to the user's page.
     let whyNot: FilterForm
@@ -105,6 +109,7 @@ struct EventOverview {
     var apps: [String] = []
     /// The counts of variants; nil if the address does not ask for them.
     var variants: VariantCounts?
+    var reports: [ReportFunnelRow] = []
 
     init(_ visit: Visit, _ detail: EventDetail, from: Int64?) {
         (self.visit, self.detail, self.from) = (visit, detail, from)
@@ -145,6 +150,7 @@ struct EventOverview {
             },
             outcomes: ends.filter { !PushText.isKept($0.outcome) }.map { OutcomeLine($0, of: tally.deliveries, visit) },
             variants: variants.map { VariantTable($0, of: isAll ? tally.deliveries : nil) },
+            reports: ReportTable(reports),
             payload: payload,
             whyNot: whyNot,
             deliveries: pushes.map(PushLine.init),

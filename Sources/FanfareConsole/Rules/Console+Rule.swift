@@ -36,6 +36,8 @@ struct RulePage: ViewContext {
     /// The error in the newest version, and its position.
     let refusal: Notice?
     let outcomes: [OutcomeLine]
+    /// The counts of reports by day; nil if there are none.
+    let reports: ReportTable?
     let versions: [RuleVersionLine]
     /// The newest version, indented.
     let definition: String
@@ -72,6 +74,11 @@ extension RulePage {
             facts: facts(summary, definition),
             refusal: refusal(summary),
             outcomes: outcomes(summary.outcomes),
+            reports: ReportTable(
+                try await visit.database.rows(of: SQL.ruleFunnel(id.app, id.name, ToolDatabase.daysOfRules)),
+                column: "Day (UTC)",
+                note: "A day has the pushes that were accepted on it, and the reports that came on it. "
+            ),
             versions: summary.versions.map { RuleVersionLine($0, summary) },
             definition: definition.yaml,
             difference: summary.before.map { RuleDifference.lines(from: $0.definition, to: summary.shown.definition) }

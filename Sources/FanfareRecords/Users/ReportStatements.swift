@@ -87,7 +87,19 @@ package struct SentReports: PostgresBind {
     }
 }
 
+/// The limit of counting reports that wait.
+package enum PendingReports {
+    /// The number of reports after which counting stops.
+    package static let limit = 100_000
+}
+
 extension SQL {
+    /// Counts the reports that wait to be folded into their log, up to a limit.
+    package static let countReportsPending = Statement<Int64>(
+        "count_reports_pending",
+        "SELECT count(*) FROM (SELECT FROM fanfare.reports_pending LIMIT \(PendingReports.limit)) AS p"
+    )
+
     /// Calls `fanfare.take_reports`: whether the sender of each report is who it claims to be.
     ///
     /// Binds: reports.

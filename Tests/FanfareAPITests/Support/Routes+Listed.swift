@@ -1,3 +1,5 @@
+import FanfareMetrics
+import FanfareService
 import FanfareTools
 
 @testable import APIKit
@@ -9,7 +11,7 @@ extension Routes {
     static var listed: [Route] {
         get throws {
             let database = try ToolDatabase(APIWorld.configuration(url: "postgresql:///none"), environment: [:])
-            return all(APIState(database, gate: database))
+            return all(APIState(database, gate: database, reports: ReportCounters(MetricsRegistry(), kinds: [])))
         }
     }
 }

@@ -42,6 +42,7 @@ extension Demo {
             outcome(.quiet, "rejected", "TopicDisallowed", .rejected, 44, of: 12_041),
         ],
         variants: nil,
+        reports: reports("Campaign", "autumn", accepted: 10_596),
         waves: [
             WaveLine(
                 at: ago(7_402, .short),

@@ -236,6 +236,7 @@ extension Demo {
             ],
             note: nil
         ),
+        reports: reports("Rule", "order-shipped", accepted: 17_910),
         payload: PayloadView(
             json:
                 "{\n  \"order_id\": 90210,\n  \"customer_id\": \"customer-4410\",\n  \"total\": 49.90,\n  \"country\": \"ES\",\n  \"carrier\": { \"name\": \"Correos\", \"tracking\": 9007199254740993 }\n}",

@@ -68,6 +68,7 @@ extension Demo {
             outcome(.quiet, "gone", "Unregistered", .gone, 6_002, of: 418_822),
             outcome(.quiet, "expired", nil, .own, 802, of: 418_822),
         ],
+        reports: reports("Day (UTC)", "2026-11-28", accepted: 412_018),
         versions: [
             RuleVersionLine(
                 version: "13",

@@ -66,6 +66,27 @@ import Testing
         }
     }
 
+    @Test func reportsAreWrittenAsAPartOfWhatWasAccepted() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console()
+            try await api.rule("r", for: "order.shipped")
+            let devices = try await api.devices("ann", "bob", "cleo")
+            let event = try await api.logged("order.shipped")[0]
+            try await api.batch(event, devices, [1, 1, 72])
+            #expect(try await !browser.scan("/events/\(event)").text.contains("Not all devices can report"))
+            for sql in [
+                #"SELECT fanfare.put_policy('shop', '{"report": true}')"#,
+                "INSERT INTO fanfare.report_counts SELECT \(event), min(id), 0, 2, 1 FROM fanfare.rule_versions",
+                "INSERT INTO fanfare.report_stats SELECT (now() AT TIME ZONE 'UTC')::date, min(id), 0, 2, 1 FROM fanfare.rule_versions",
+            ] {
+                _ = try await api.rows(sql)
+            }
+            let page = try await browser.scan("/events/\(event)")
+            #expect(page.text.contains("1 of 2 accepted") && page.text.contains("Not all devices can report"))
+            #expect(try await browser.scan("/rules/shop/r").text.contains("Not all devices can report"))
+        }
+    }
+
     @Test func whatWaitsIsListedPageByPageTheNewestFirst() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console()

@@ -165,6 +165,8 @@ struct StatementCatalog {
             INSERT INTO fanfare.feedback_hooks (name, codes) VALUES ('hook', '{35}');
             INSERT INTO fanfare.feedback_cursors (name, number, owner) VALUES ('hook', 0, 7);
             INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, nextval('fanfare.feedback_sequence')), (8::bigint << 32, NULL);
+            INSERT INTO fanfare.report_counts VALUES (\(event), \(version), 0, 2, 1);
+            INSERT INTO fanfare.report_stats VALUES ((now() AT TIME ZONE 'UTC')::date, \(version), 0, 2, 1);
             INSERT INTO fanfare.gate_stats SELECT id, 1, 5 FROM fanfare.gates;
             UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
             SELECT fanfare.put_campaign('{"app": "shop", "name": "hidden", "audience_sql": "SELECT user_id FROM public.members",
@@ -661,7 +663,8 @@ struct StatementCatalog {
             SQL.eventPushes(parts.event, 0, 0, nil, nil, 5, SearchBudget.batches),
             SQL.eventOutcomes(parts.event, 0, SearchBudget.counted),
             SQL.eventVariants(parts.event, 0, 20),
-            SQL.eventRun(parts.event),
+            SQL.eventRun(parts.event), SQL.eventFunnel(parts.event), SQL.countReportsPending(),
+            SQL.ruleFunnel(rule.app, rule.name, 7), SQL.campaignFunnel("shop", "due", 5),
             SQL.eventEnds([parts.event]),
             SQL.unplannedEvents(),
             SQL.lastDeliveries(5),

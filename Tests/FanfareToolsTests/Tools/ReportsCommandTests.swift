@@ -1,0 +1,65 @@
+import FanfareCore
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import DaemonKit
+@testable import FanfareRecords
+@testable import FanfareTools
+@testable import fanfare
+
+/// The command that shows what devices reported.
+@Suite(.database) struct ReportsCommandTests {
+    private func row(_ variant: String?, _ accepted: Int64?, _ opened: Int64) -> ReportFunnelRow {
+        ReportFunnelRow(
+            app: "shop",
+            rule: "ab",
+            variant: variant,
+            day: nil,
+            eventID: 7,
+            accepted: accepted,
+            received: 0,
+            shown: 0,
+            opened: opened,
+            acted: 0,
+            dismissed: 0
+        )
+    }
+
+    @Test func variantsFollowTheirSum() {
+        let rows = [row("a", nil, 3), row("b", nil, 4), row(nil, 9_000, 0)]
+        let lines = ReportFunnelLine.table(rows).split(separator: "\n").map { line in
+            line.split(separator: "  ").map { $0.trimmingPrefix(" ") }.joined(separator: "|")
+        }
+        #expect(
+            lines.dropLast() == [
+                "APP|RULE|VARIANT|ACCEPTED|RECEIVED|SHOWN|OPENED|ACTED|DISMISSED",
+                "shop|ab|all|9000|0 of 9000|0 of 9000|7 of 9000|0 of 9000|0 of 9000",
+                "shop|ab|a|-|0|0|3|0|0", "shop|ab|b|-|0|0|4|0|0",
+            ]
+        )
+    }
+
+    @Test func eventsRulesAndCampaignsHaveReports() async throws {
+        let world = try World()
+        let device = try world.device("aa10", user: "ann")
+        try world.rule("chat", event: "chat", to: #"{"users": "$.u"}"#, #""report": true"#)
+        let event = try world.emit("chat", #"{"u": "ann"}"#)
+        try world.plan()
+        try world.answer()
+        try world.report(2, of: device, event: event)
+        try world.foldReports()
+        try world.put(campaign: "sale")
+        try await toolDatabase().whileOpen { database throws(any Error) in
+            let found = try await database.funnel(ofEvent: event)
+            #expect(found.map(\.rule) == ["chat"] && found.map(\.accepted) == [1] && found.map(\.opened) == [1])
+            #expect(found.first?.json["event_id"] == .string("\(event)"))
+            let days = try await database.funnel(ofRule: "chat", app: "shop", days: 7)
+            #expect(days.count == 1 && days.first?.opened == 1 && days.first?.eventID == nil)
+            #expect(try await database.funnel(ofCampaign: "sale", app: "shop").isEmpty)
+            await #expect(throws: ToolError.self) { try await database.funnel(ofEvent: 7) }
+            await #expect(throws: ToolError.self) { try await database.funnel(ofRule: "no", app: "shop", days: 7) }
+            await #expect(throws: ToolError.self) { try await database.funnel(ofCampaign: "no", app: "shop") }
+        }
+    }
+}
