@@ -4,6 +4,8 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareCampaigns
+@testable import FanfareProviders
 @testable import FanfareStore
 
 /// What users chose and typed, and the events that this emits.
@@ -146,6 +148,22 @@ struct ReportActionTests {
         )
         _ = try world.connection.runReturningCount(SQL.forgetReportActions(3))
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 0)
+    }
+
+    @Test func aCampaignHasTheSameKeys() throws {
+        let world = try World()
+        let campaign =
+            #"{"app": "shop", "name": "sale", "to": {"everyone": true}, "message": {"data": {"a": "b"}}, "report": true, "as_event": "sale.tapped"}"#
+        try world.connection.execute("SELECT fanfare.put_campaign('\(campaign)')")
+        let stored = try JSONValue(parsing: campaign)
+        let definition = try CampaignDefinition(json: stored)
+        #expect(definition.rule.definition.reports.isOn == true && definition.json == stored)
+        #expect(definition.rule.definition.reports.asEvent == "sale.tapped")
+        #expect(throws: PostgresError.self) {
+            try world.connection.execute(
+                "SELECT fanfare.put_campaign('\(campaign.replacing("\"report\": true", with: "\"report\": false"))')"
+            )
+        }
     }
 
     @Test func aRuleThatCannotBeReportedOnIsRefused() throws {
