@@ -309,7 +309,6 @@ SELECT fanfare.add_column('fanfare.rule_versions', 'retract_user', 'text[]');
 SELECT fanfare.add_column('fanfare.rule_versions', 'retract_within', 'interval');
 SELECT fanfare.add_column('fanfare.rule_versions', 'permissions', 'text[]');
 SELECT fanfare.add_column('fanfare.rule_versions', 'presents', 'text[]');
-SELECT fanfare.add_column('fanfare.batch_log', 'accepted', 'smallint');
 DO $$
 DECLARE
     users text;
@@ -1795,9 +1794,6 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     device_marks bytea,
     -- Why deliveries were refused, by event: {"10862": "…"}.
     details jsonb,
-    -- How many deliveries were accepted, so that a sum over an event reads no outcomes: 10,000 batches take 10 ms instead
-    -- of 160 ms. NULL for a batch of many events, and for one that version 1 closed.
-    accepted smallint,
     PRIMARY KEY (day, id),
     CONSTRAINT batch_log_day CHECK (day = ((id >> 32) % 32))
 ) PARTITION BY LIST (day);
@@ -1827,6 +1823,9 @@ CREATE TABLE IF NOT EXISTS fanfare.report_log (
     batch_id bigint NOT NULL,
     -- NULL for a batch of many events.
     event_id bigint,
+    -- How many deliveries were accepted, so that a sum over an event reads few outcomes. NULL for a batch of many events,
+    -- and for one that was in flight.
+    accepted smallint,
     received bytea,
     shown bytea,
     opened bytea,
@@ -10388,8 +10387,8 @@ BEGIN
             FROM fanfare.batches AS q WHERE q.event_id IS NULL AND q.owner IS NOT NULL
         ),
         members AS (
-            SELECT s.id, s.event_id AS only_event, cardinality(s.device_ids) AS size, s.outcomes, s.event_id, s.rule_version, u.device_id, u.variant,
-                u.kinds, width_bucket(u.device_id, s.device_ids) AS position
+            SELECT s.id, s.event_id AS only_event, cardinality(s.device_ids) AS size, s.outcomes, s.event_id, s.rule_version,
+                u.device_id, u.variant, u.kinds, width_bucket(u.device_id, s.device_ids) AS position
             FROM single AS s JOIN grouped AS g ON g.event_id = s.event_id AND g.rule_version = s.rule_version
             CROSS JOIN LATERAL (
                 SELECT width_bucket(s.first_device - 1, g.devices) + 1 AS first, width_bucket(s.last_device, g.devices) AS last
@@ -10405,7 +10404,8 @@ BEGIN
         -- A delivery that was retried counts in its last batch.
         found AS (
             SELECT DISTINCT ON (m.event_id, m.device_id, m.rule_version)
-                m.id, m.only_event, m.size, m.position - 1 AS position, m.rule_version, m.variant, m.kinds
+                m.id, m.only_event, m.size, m.position - 1 AS position, m.rule_version,
+                m.variant, m.kinds
             FROM members AS m
             WHERE octet_length(m.outcomes) = 0 OR get_byte(m.outcomes, m.position - 1) < 4 OR get_byte(m.outcomes, m.position - 1) BETWEEN 32 AND 63
             ORDER BY m.event_id, m.device_id, m.rule_version, m.id DESC
@@ -10417,14 +10417,18 @@ BEGIN
         FROM found AS f GROUP BY 1, 2, 3, 4, 5 ORDER BY 1
     LOOP
         SELECT r.* INTO old FROM fanfare.report_log AS r WHERE r.day = fanfare.ring_day(b.id) AND r.batch_id = b.id;
+        new.accepted := old.accepted;
+        IF old.accepted IS NULL AND b.only_event IS NOT NULL THEN
+            SELECT fanfare.count_accepted(l.outcomes) INTO new.accepted FROM fanfare.batch_log AS l WHERE l.day = fanfare.ring_day(b.id) AND l.id = b.id;
+        END IF;
         new.received := fanfare.with_marks(old.received, b.size, b.received);
         new.shown := fanfare.with_marks(old.shown, b.size, b.shown);
         new.opened := fanfare.with_marks(old.opened, b.size, b.opened);
         new.acted := fanfare.with_marks(old.acted, b.size, b.acted);
         new.dismissed := fanfare.with_marks(old.dismissed, b.size, b.dismissed);
-        INSERT INTO fanfare.report_log AS r (day, batch_id, event_id, received, shown, opened, acted, dismissed)
-        VALUES (fanfare.ring_day(b.id), b.id, b.only_event, new.received, new.shown, new.opened, new.acted, new.dismissed)
-        ON CONFLICT (day, batch_id) DO UPDATE SET received = excluded.received, shown = excluded.shown, opened = excluded.opened,
+        INSERT INTO fanfare.report_log AS r (day, batch_id, event_id, accepted, received, shown, opened, acted, dismissed)
+        VALUES (fanfare.ring_day(b.id), b.id, b.only_event, new.accepted, new.received, new.shown, new.opened, new.acted, new.dismissed)
+        ON CONFLICT (day, batch_id) DO UPDATE SET accepted = excluded.accepted, received = excluded.received, shown = excluded.shown, opened = excluded.opened,
             acted = excluded.acted, dismissed = excluded.dismissed;
         key := (b.only_event, b.rule_version, b.variant, 0, 0);
         FOREACH count IN ARRAY ARRAY[
@@ -10478,8 +10482,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
 WITH own AS MATERIALIZED (
     SELECT x.rule_version, sum(x.accepted) AS accepted, sum(x.deliveries) AS deliveries
     FROM (
-        SELECT b.rule_version, coalesce(b.accepted, fanfare.count_accepted(b.outcomes)) AS accepted, octet_length(b.outcomes) AS deliveries
-        FROM fanfare.batch_log AS b WHERE b.event_id = $1
+        SELECT b.rule_version, coalesce(x.accepted, fanfare.count_accepted(b.outcomes)) AS accepted, octet_length(b.outcomes) AS deliveries
+        FROM fanfare.batch_log AS b LEFT JOIN fanfare.report_log AS x ON x.day = b.day AND x.batch_id = b.id
+        WHERE b.event_id = $1
         UNION ALL
         -- In flight: what the last checkpoint stored.
         SELECT b.rule_version, fanfare.count_accepted(b.outcomes), octet_length(b.outcomes)

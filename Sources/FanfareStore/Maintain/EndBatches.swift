@@ -119,11 +119,10 @@ func endPickedSQL(as outcome: String) -> String {
     ),
     logged AS (
         INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
-            first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event, accepted)
+            first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event)
         SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
             device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes,
-            (SELECT min(x) FROM unnest(event_ids) AS x), (SELECT max(x) FROM unnest(event_ids) AS x),
-            CASE WHEN event_id IS NULL THEN NULL WHEN is_whole THEN 0 ELSE fanfare.count_accepted(outcomes) END
+            (SELECT min(x) FROM unnest(event_ids) AS x), (SELECT max(x) FROM unnest(event_ids) AS x)
         FROM decided
     ),
     counted AS (

@@ -11,11 +11,6 @@ package struct BatchRecord {
     /// Why deliveries were refused, by event, as JSON; nil if none were.
     package var details: String?
 
-    /// How many deliveries were accepted; nil for a batch of many events.
-    var accepted: Int16? {
-        index == nil ? Int16(clamping: outcomes.count { $0 == Outcome.accepted.rawValue }) : nil
-    }
-
     package init(id: Int64, leaseToken: Int64, outcomes: [UInt8], index: LogIndex? = nil, details: String? = nil) {
         self.id = id
         self.leaseToken = leaseToken
@@ -133,20 +128,19 @@ package struct CloseBatches: PostgresStatement {
         WITH
         closing AS (
             DELETE FROM fanfare.batches AS b
-            USING unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bytea[], $8::text[], $33::smallint[])
-                AS r (id, lease_token, outcomes, first_event, last_event, device_marks, details, accepted)
+            USING unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bytea[], $8::text[])
+                AS r (id, lease_token, outcomes, first_event, last_event, device_marks, details)
             WHERE b.id = r.id AND b.owner = $1 AND b.lease_token = r.lease_token
             RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
                 b.device_ids, b.event_ids, b.gate_id, b.due_at, r.outcomes, r.first_event, r.last_event, r.device_marks,
-                r.details, r.accepted
+                r.details
         ),
         logged AS (
             INSERT INTO fanfare.batch_log (day, id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
-                first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event, device_marks, details,
-                accepted)
+                first_device, last_device, device_ids, event_ids, outcomes, first_event, last_event, device_marks, details)
             SELECT fanfare.ring_day(id), id, parent_id, event_id, created_at, rule_version, target_id, lane, attempt,
                 device_ids[1], device_ids[cardinality(device_ids)], device_ids, event_ids, outcomes, first_event, last_event,
-                device_marks, details::jsonb, accepted
+                device_marks, details::jsonb
             FROM closing
         ),
         retried AS (
@@ -213,7 +207,6 @@ package struct CloseBatches: PostgresStatement {
         binds.append(tallies.map(\.batchID))
         binds.append(tallies.map { Int16($0.outcome) })
         binds.append(tallies.map(\.deliveries))
-        binds.append(batches.map(\.accepted))
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {

@@ -45,7 +45,10 @@ struct PolicyFunctionTests {
     @Test(arguments: [
         ("7", "policy: is not an object", "write {\"rate\": \"1000/s\"}, or {} for none"),
         ("null", "policy: is not an object", "write {\"rate\": \"1000/s\"}, or {} for none"),
-        (#"{"colour": 1}"#, "colour: unknown key", "known are time_zone, quiet_hours, caps, rate, providers"),
+        (
+            #"{"colour": 1}"#, "colour: unknown key",
+            "known are time_zone, quiet_hours, caps, rate, providers, report, report_devices"
+        ),
         (
             #"{"time_zone": 1}"#, "time_zone: is not a string",
             "use a name such as Europe/Madrid; without one, it is UTC"

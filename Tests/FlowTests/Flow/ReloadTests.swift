@@ -171,7 +171,7 @@ struct ReloadTests {
             apps: { news: \(app.replacing("/a.p8", with: "/b.p8")) }
             send: { threads: 3, connections: 3, streams: 9, batch: 8, unrecorded: 64 }
             retry: { attempts: 3 }
-            retention: { keys: 2d, log: 3d }
+            retention: { keys: 2d, log: 3d, reports: 2d }
             feedback: { news: { url: "https://crm.example.com/a", secret_file: /a, app: shop } }
             api: { phone_topics: [ news ], origins: [ "https://shop.example" ] }
             log: { level: debug, format: text, deliveries: all }
