@@ -111,7 +111,7 @@ enum Asker: Sendable {
     case token(KnownToken)
     /// A phone with a token of its app's backend.
     case phone(PhoneUser)
-    /// A device with a report key, which nobody has checked yet.
+    /// A device with a report key. The route checks the key.
     case device(ReportKeyText)
 
     /// The report key; nil for tokens.
