@@ -20,7 +20,7 @@ actor ReportQueue {
         let done: CheckedContinuation<Bool, any Error>
     }
 
-    /// The requests that one report key may make in a second. They are counted before the key is checked.
+    /// The requests that one report key may make in a second, counted before the key is checked.
     static let keyRate = 5
 
     private let database: ToolDatabase

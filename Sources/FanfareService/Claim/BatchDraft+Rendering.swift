@@ -17,6 +17,13 @@ extension BatchDraft {
         let badge: Int64?
     }
 
+    /// What a handle depends on in one batch.
+    struct HandleKey: Hashable {
+        let eventID: Int64
+        /// The index of the rule's variant.
+        let edition: Int
+    }
+
     /// Returns the index of a delivery's push in ``variants``; nil if it cannot be rendered.
     mutating func variant(of event: EventRow, for device: DeviceRow, at position: Int) -> Int32? {
         let id = batch.deviceIDs[position]
@@ -44,7 +51,7 @@ extension BatchDraft {
         var device = rule.compiled.needsDevice ? fields[batch.deviceIDs[position]] : nil
         if let variables = variables[position] { device?.variables = variables }
         var context = verdicts.renderContext(of: event)
-        context.report = reportKey?.handle(event: event.id, ruleVersion: batch.ruleVersion, variant: edition)
+        context.report = handle(of: event, edition: edition)
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
                 context,
@@ -61,6 +68,16 @@ extension BatchDraft {
             note(error, event)
             return nil
         }
+    }
+
+    /// Returns the handle of a push, which all devices of a variant share, also if each has its own message.
+    private mutating func handle(of event: EventRow, edition: Int) -> String? {
+        guard let reportKey else { return nil }
+        let key = HandleKey(eventID: event.id, edition: edition)
+        if let known = handles[key] { return known }
+        let handle = reportKey.handle(event: event.id, ruleVersion: batch.ruleVersion, variant: edition)
+        handles[key] = handle
+        return handle
     }
 
     /// Adds a rendered push.

@@ -20,6 +20,8 @@ struct BatchDraft {
     let identity: ProviderIdentity
     /// The key of the handles; nil if devices do not report on these pushes.
     let reportKey: ReportKey?
+    /// The handles made so far.
+    var handles: [HandleKey: String] = [:]
     let fields: [Int64: DeviceContext]
     /// The badge counts of users.
     let badges: [ExactText: Int64]
