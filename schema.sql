@@ -309,11 +309,32 @@ SELECT fanfare.add_column('fanfare.rule_versions', 'retract_user', 'text[]');
 SELECT fanfare.add_column('fanfare.rule_versions', 'retract_within', 'interval');
 SELECT fanfare.add_column('fanfare.rule_versions', 'permissions', 'text[]');
 SELECT fanfare.add_column('fanfare.rule_versions', 'presents', 'text[]');
+SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_event', 'text');
+SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_user', 'text[]');
+SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_value', 'text[]');
+SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_within', 'interval');
+SELECT fanfare.add_column('fanfare.rule_versions', 'winner_of', 'int');
+SELECT fanfare.add_column('fanfare.runs', 'experiment', 'jsonb');
+SELECT fanfare.add_column('fanfare.feedback', 'event_id', 'bigint');
+SELECT fanfare.add_column('fanfare.feedback', 'device_id', 'bigint');
+SELECT fanfare.add_column('fanfare.feedback', 'rule_version', 'int');
+SELECT fanfare.add_column('fanfare.feedback', 'kind', 'smallint');
+SELECT fanfare.add_column('fanfare.feedback', 'action', 'text');
+SELECT fanfare.add_column('fanfare.runs', 'looks', 'smallint NOT NULL DEFAULT 0');
+SELECT fanfare.add_column('fanfare.runs', 'look_at', 'timestamptz');
+SELECT fanfare.add_column('fanfare.runs', 'winner', 'text');
+SELECT fanfare.add_column('fanfare.runs', 'figures', 'jsonb');
 DO $$
 DECLARE
     users text;
 BEGIN
     -- They have other arguments or results now.
+    IF to_regprocedure('fanfare.resume_campaign(text,text)') IS NOT NULL THEN
+        DROP FUNCTION fanfare.resume_campaign(text, text);
+    END IF;
+    IF pg_get_function_result(to_regprocedure('fanfare.funnel(bigint)')) NOT LIKE '%value numeric%' THEN
+        DROP FUNCTION fanfare.funnel(bigint);
+    END IF;
     IF to_regprocedure('fanfare.watch_table(regclass,text,text[],text[])') IS NOT NULL THEN
         DROP FUNCTION fanfare.watch_table(regclass, text, text[], text[]);
         DROP FUNCTION fanfare.watch_body(regclass, text, text[], text[]);
@@ -851,6 +872,7 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('rule', 24, 'report', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
     ('rule', 25, 'as_event', 'event_type', NULL, NULL, NULL, NULL, false, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
     ('rule', 26, 'report_text', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
+    ('rule', 27, 'conversion', 'object', 'conversion', NULL, NULL, NULL, false, 'is not an object', 'write {"event": "order.paid", "user": "$.new.customer_id", "within": "24h"}'),
     ('audience', 1, 'users', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 2, 'users_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 3, 'tokens', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
@@ -881,6 +903,10 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('retract_on', 2, 'by', 'text', NULL, NULL, NULL, NULL, true, 'is empty', 'name the value that both payloads have, as in "{{room}}"'),
     ('retract_on', 3, 'user', 'text', NULL, NULL, NULL, NULL, false, 'is empty', 'name the user in the payload of the event that takes back, as in "{{user_id}}"'),
     ('retract_on', 4, 'within', 'duration', NULL, 60, 2592000, NULL, false, 'is not a duration from 1m to 30d', 'write a whole number with m, h or d, such as 30m, 24h or 7d'),
+    ('conversion', 1, 'event', 'event_type', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
+    ('conversion', 2, 'user', 'jsonpath', NULL, NULL, NULL, NULL, true, 'is not a string', 'a string is needed'),
+    ('conversion', 3, 'within', 'duration', NULL, 60, 2592000, NULL, false, 'is not a duration from 1m to 30d', 'write a whole number with m, h or d, such as 30m, 24h or 7d'),
+    ('conversion', 4, 'value', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('campaign', 1, 'name', 'rule_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
     ('campaign', 2, 'app', 'app_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
     ('campaign', 3, 'schedule', 'object', 'schedule', NULL, NULL, NULL, false, 'is not an object', 'write {"cron": "0 9 * * mon", "time_zone": "Europe/Madrid"}'),
@@ -889,22 +915,24 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('campaign', 6, 'payload_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'write a query'),
     ('campaign', 7, 'rate', 'speed', 'rate', NULL, NULL, NULL, false, 'is not a rate', 'an object is needed'),
     ('campaign', 8, 'canary', 'object', 'canary', NULL, NULL, NULL, false, 'is not an object', 'write {"share": "1%", "wait": "10m", "max_failed": "2%"}'),
-    ('campaign', 9, 'lane', 'word', NULL, NULL, NULL, '{transactional,normal,bulk}', false, 'is not one of its values', 'known are transactional, normal, bulk'),
-    ('campaign', 10, 'to', 'object', 'audience', NULL, NULL, NULL, false, 'is not an object', 'say which devices the rule reaches, as in {"users": "$.customer_id"}'),
-    ('campaign', 11, 'message', 'object', NULL, NULL, NULL, NULL, true, 'is not an object', 'say what to send, as in {"notification": {"title": "Hello"}}'),
-    ('campaign', 12, 'locales', 'object', NULL, NULL, NULL, NULL, false, 'is not an object', 'write the parts that differ, as in {"es": {"notification": {"title": "Hola"}}}'),
-    ('campaign', 13, 'collapse', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
-    ('campaign', 14, 'ttl', 'duration', NULL, 1, 315360000, NULL, false, 'is not a duration', 'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'),
-    ('campaign', 15, 'delivery', 'word', NULL, NULL, NULL, '{at_least_once,at_most_once}', false, 'is not one of its values', 'known are at_least_once, at_most_once'),
-    ('campaign', 16, 'badge_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
-    ('campaign', 17, 'category', 'label', NULL, NULL, NULL, NULL, false, 'cannot be a category', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'),
-    ('campaign', 18, 'quiet_hours', 'word', 'quiet_hours', NULL, NULL, '{off}', false, 'is neither off nor an object', 'write {"from": "22:00", "until": "08:00", "mode": "hold"}, or off for none'),
-    ('campaign', 19, 'caps', 'names', NULL, NULL, NULL, NULL, false, 'is not a list of names', 'name caps of the app''s policy, as in ["daily"]'),
-    ('campaign', 20, 'variants', 'list', 'variant', 1, 16, NULL, false, 'is not a list', 'write [{"name": "short", "weight": 20, "message": {…}}, {"name": "plain", "weight": 80}]'),
-    ('campaign', 21, 'holdout', 'share', NULL, 0, 500000, NULL, false, 'is not a share from 0% to 50%', 'write a share such as 5% or 0.5%'),
-    ('campaign', 22, 'report', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
-    ('campaign', 23, 'as_event', 'event_type', NULL, NULL, NULL, NULL, false, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
-    ('campaign', 24, 'report_text', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
+    ('campaign', 9, 'experiment', 'object', 'experiment', NULL, NULL, NULL, false, 'is not an object', 'write {"share": "20%", "wait": "2h", "by": "opened"}'),
+    ('campaign', 10, 'lane', 'word', NULL, NULL, NULL, '{transactional,normal,bulk}', false, 'is not one of its values', 'known are transactional, normal, bulk'),
+    ('campaign', 11, 'to', 'object', 'audience', NULL, NULL, NULL, false, 'is not an object', 'say which devices the rule reaches, as in {"users": "$.customer_id"}'),
+    ('campaign', 12, 'message', 'object', NULL, NULL, NULL, NULL, true, 'is not an object', 'say what to send, as in {"notification": {"title": "Hello"}}'),
+    ('campaign', 13, 'locales', 'object', NULL, NULL, NULL, NULL, false, 'is not an object', 'write the parts that differ, as in {"es": {"notification": {"title": "Hola"}}}'),
+    ('campaign', 14, 'collapse', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('campaign', 15, 'ttl', 'duration', NULL, 1, 315360000, NULL, false, 'is not a duration', 'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'),
+    ('campaign', 16, 'delivery', 'word', NULL, NULL, NULL, '{at_least_once,at_most_once}', false, 'is not one of its values', 'known are at_least_once, at_most_once'),
+    ('campaign', 17, 'badge_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('campaign', 18, 'category', 'label', NULL, NULL, NULL, NULL, false, 'cannot be a category', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'),
+    ('campaign', 19, 'quiet_hours', 'word', 'quiet_hours', NULL, NULL, '{off}', false, 'is neither off nor an object', 'write {"from": "22:00", "until": "08:00", "mode": "hold"}, or off for none'),
+    ('campaign', 20, 'caps', 'names', NULL, NULL, NULL, NULL, false, 'is not a list of names', 'name caps of the app''s policy, as in ["daily"]'),
+    ('campaign', 21, 'variants', 'list', 'variant', 1, 16, NULL, false, 'is not a list', 'write [{"name": "short", "weight": 20, "message": {…}}, {"name": "plain", "weight": 80}]'),
+    ('campaign', 22, 'holdout', 'share', NULL, 0, 500000, NULL, false, 'is not a share from 0% to 50%', 'write a share such as 5% or 0.5%'),
+    ('campaign', 23, 'report', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
+    ('campaign', 24, 'as_event', 'event_type', NULL, NULL, NULL, NULL, false, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
+    ('campaign', 25, 'report_text', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
+    ('campaign', 26, 'conversion', 'object', 'conversion', NULL, NULL, NULL, false, 'is not an object', 'write {"event": "order.paid", "user": "$.new.customer_id", "within": "24h"}'),
     ('schedule', 1, 'cron', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('schedule', 2, 'at', 'wall_time', NULL, NULL, NULL, NULL, false, 'is not a time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'),
     ('schedule', 3, 'time_zone', 'time_zone', NULL, NULL, NULL, '{recipient}', false, 'is not a string', 'use a name such as Europe/Madrid, or recipient for each device''s own; without one, it is UTC'),
@@ -918,6 +946,10 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('canary', 2, 'devices', 'whole', NULL, 1, 1000000, NULL, false, 'is not a whole number from 1 to 1000000', 'write about how many devices go first, such as 500'),
     ('canary', 3, 'wait', 'duration', NULL, 1, 604800, NULL, false, 'is not a duration from 1s to 7d', 'write a whole number with s, m, h or d, such as 10m'),
     ('canary', 4, 'max_failed', 'share', NULL, 0, 1000000, NULL, false, 'is not a share from 0% to 100%', 'write a share such as 2% or 0.5%'),
+    ('experiment', 1, 'share', 'share', NULL, 1, 500000, NULL, true, 'is not a share from above 0% to 50%', 'write a share such as 20% or 0.5%'),
+    ('experiment', 2, 'wait', 'duration', NULL, 60, 604800, NULL, false, 'is not a duration from 1m to 7d', 'write a whole number with m, h or d, such as 2h'),
+    ('experiment', 3, 'by', 'word', NULL, NULL, NULL, '{opened,converted}', false, 'is not one of its values', 'known are opened, converted'),
+    ('experiment', 4, 'unclear', 'word', NULL, NULL, NULL, '{hold,best}', false, 'is not one of its values', 'known are hold, best'),
     ('policy', 1, 'time_zone', 'time_zone', NULL, NULL, NULL, NULL, false, 'is not a string', 'use a name such as Europe/Madrid; without one, it is UTC'),
     ('policy', 2, 'quiet_hours', 'object', 'quiet_hours', NULL, NULL, NULL, false, 'is not an object', 'write {"from": "22:00", "until": "08:00", "mode": "hold"}'),
     ('policy', 3, 'caps', 'named', 'cap', 0, 16, NULL, false, 'is not an object', 'write {"daily": {"max": 3, "per": "1d"}}'),
@@ -937,6 +969,7 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('send', 7, 'category', 'label', NULL, NULL, NULL, NULL, false, 'cannot be a category', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'),
     ('send', 8, 'lane', 'word', NULL, NULL, NULL, '{transactional,normal,bulk}', false, 'is not one of its values', 'known are transactional, normal, bulk'),
     ('send', 9, 'collapse', 'text', NULL, NULL, NULL, NULL, false, 'is empty', 'say which messages replace each other, as in "order-7"'),
+    ('send', 10, 'report', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
     ('send_audience', 1, 'users', 'ids', NULL, NULL, NULL, NULL, false, 'is neither a user nor a list of users', 'write the ids that devices are registered with, as in "ada" or ["ada", "bob"]'),
     ('send_audience', 2, 'tokens', 'ids', NULL, NULL, NULL, NULL, false, 'is neither a token nor a list of tokens', 'write a token of the provider, or a list of them'),
     ('send_audience', 3, 'topic', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
@@ -1051,6 +1084,13 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     -- The filters of `to`: NULL for none. `unknown` is among permissions if devices that have said none are meant too.
     permissions text[],
     presents text[],
+    -- For `conversion`: the event type, the paths of the user and of the value in its payloads, and the window.
+    conversion_event text,
+    conversion_user text[],
+    conversion_value text[],
+    conversion_within interval,
+    -- The version that an experiment ran with, if this one sends its winner to the others (winner_version). Never in force.
+    winner_of int,
     UNIQUE (rule_id, version),
     CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
     CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
@@ -1106,22 +1146,41 @@ CREATE TABLE IF NOT EXISTS fanfare.value_paths (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     event_type text NOT NULL,
     path text[] NOT NULL,
+    -- Whether a rule's `conversion` names it: then the value is a user.
+    converts boolean NOT NULL DEFAULT false,
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     UNIQUE (event_type, path)
 );
+SELECT fanfare.add_column('fanfare.value_paths', 'converts', 'boolean NOT NULL DEFAULT false');
+
+CREATE OR REPLACE FUNCTION fanfare.texts(list jsonb) RETURNS text[] LANGUAGE sql IMMUTABLE
+RETURN CASE WHEN list IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(list)) END;
+COMMENT ON FUNCTION fanfare.texts IS 'The elements of a list as text; null without a list.';
 
 CREATE OR REPLACE FUNCTION fanfare.note_value_path() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     -- The update keeps a concurrent deletion from removing the path.
-    INSERT INTO fanfare.value_paths (event_type, path) VALUES (NEW.event_type, NEW.retract_by)
-    ON CONFLICT (event_type, path) DO UPDATE SET named_at = excluded.named_at;
+    INSERT INTO fanfare.value_paths AS p (event_type, path, converts)
+    SELECT n.event_type, n.path, n.converts
+    FROM (VALUES (NEW.event_type, NEW.retract_by, false), (NEW.conversion_event, NEW.conversion_user, true)) AS n (event_type, path, converts)
+    WHERE n.path IS NOT NULL ORDER BY 1, 2
+    ON CONFLICT (event_type, path) DO UPDATE SET named_at = excluded.named_at, converts = p.converts OR excluded.converts;
     RETURN NULL;
 END
 $$;
-SELECT fanfare.create_trigger('fanfare.rule_versions', 'value_path', $$
-    CREATE TRIGGER value_path AFTER INSERT OR UPDATE OF retract_event, state ON fanfare.rule_versions
-        FOR EACH ROW WHEN (NEW.retract_event IS NOT NULL AND NEW.state = 'active') EXECUTE FUNCTION fanfare.note_value_path()$$);
+-- It named fewer columns in an earlier version.
+DO $$
+BEGIN
+    IF EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = 'fanfare.rule_versions'::regclass AND t.tgname = 'value_path') THEN
+        DROP TRIGGER value_path ON fanfare.rule_versions;
+    END IF;
+END
+$$;
+SELECT fanfare.create_trigger('fanfare.rule_versions', 'value_paths', $$
+    CREATE TRIGGER value_paths AFTER INSERT OR UPDATE OF retract_event, conversion_event, state ON fanfare.rule_versions
+        FOR EACH ROW WHEN ((NEW.retract_event IS NOT NULL OR NEW.conversion_event IS NOT NULL) AND NEW.state = 'active')
+        EXECUTE FUNCTION fanfare.note_value_path()$$);
 
 -- A campaign is a schedule with its own rule, `campaign/<name>`, for events of type `campaign.<app>.<name>`.
 CREATE TABLE IF NOT EXISTS fanfare.campaigns (
@@ -1203,6 +1262,13 @@ CREATE TABLE IF NOT EXISTS fanfare.runs (
     emitted_xid xid8,
     -- The only recipients of a test run. The event id of a test run is set from the beginning.
     test_users text[],
+    -- An experiment, whose sample is the canary: {"by": "opened", "unclear": "hold"}. It is evaluated from when the canary
+    -- passed; the next time is look_at. Once decided, figures have the verdict, and winner the variant of the others.
+    experiment jsonb,
+    looks smallint NOT NULL DEFAULT 0,
+    look_at timestamptz,
+    winner text,
+    figures jsonb,
     UNIQUE (campaign_id, scheduled_at),
     CONSTRAINT runs_canary CHECK ((held_gate_id IS NULL) = (canary_share IS NULL AND canary_devices IS NULL)),
     CONSTRAINT runs_fired CHECK (CASE WHEN state IN ('running', 'aborting', 'done') THEN num_nonnulls(event_id, emitted_xid) = 1
@@ -1574,7 +1640,7 @@ SELECT fanfare.create_index('retracted_devices_changed', $$
     CREATE INDEX retracted_devices_changed ON fanfare.retracted_devices (changed_at)$$);
 
 -- Events by a value of their payload, for the paths in value_paths. The value is hashed (hashtextextended). Kept for the
--- longest window of a rule.
+-- longest window of a rule; for paths of conversions, as long as the logs.
 CREATE TABLE IF NOT EXISTS fanfare.event_values (
     path_id int NOT NULL,
     value bigint NOT NULL,
@@ -1582,7 +1648,39 @@ CREATE TABLE IF NOT EXISTS fanfare.event_values (
     created_at timestamptz NOT NULL,
     PRIMARY KEY (path_id, value, event_id)
 );
-SELECT fanfare.create_index('event_values_created', $$CREATE INDEX event_values_created ON fanfare.event_values (created_at)$$);
+SELECT fanfare.create_index('event_values_path', $$CREATE INDEX event_values_path ON fanfare.event_values (path_id, created_at)$$);
+
+-- Events of a rule's `conversion` type, until they are credited to a push: a minute after they are planned, so that a
+-- report of the opened push can arrive.
+CREATE TABLE IF NOT EXISTS fanfare.conversions_pending (
+    path_id int NOT NULL,
+    -- The hash of the user, as in event_values.
+    person bigint NOT NULL,
+    event_id bigint NOT NULL,
+    created_at timestamptz NOT NULL,
+    due_at timestamptz NOT NULL DEFAULT clock_timestamp() + interval '1 minute',
+    PRIMARY KEY (path_id, person, event_id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+SELECT fanfare.create_index('conversions_pending_due', $$
+    CREATE INDEX conversions_pending_due ON fanfare.conversions_pending (due_at)$$);
+
+-- The pushes that people opened, of rules with a `conversion`, until its window is over.
+CREATE TABLE IF NOT EXISTS fanfare.touches (
+    app_id smallint NOT NULL,
+    path_id int NOT NULL,
+    -- The hash of the user, as in event_values.
+    person bigint NOT NULL,
+    event_id bigint NOT NULL,
+    rule_version int NOT NULL,
+    variant smallint NOT NULL,
+    -- When the push was sent, and when its window is over.
+    at timestamptz NOT NULL,
+    until timestamptz NOT NULL,
+    -- Whether an event was credited to it.
+    has_converted boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (path_id, person, event_id, rule_version)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
+SELECT fanfare.create_index('touches_until', $$CREATE INDEX touches_until ON fanfare.touches (until)$$);
 
 -- Events of a rule's `retract_on` type, until the events are found that they take back.
 CREATE TABLE IF NOT EXISTS fanfare.value_retractions (
@@ -2002,15 +2100,17 @@ CREATE TABLE IF NOT EXISTS fanfare.reports_pending (
 SELECT fanfare.identify_by_row('fanfare.reports_pending');
 
 -- How many devices reported each kind, by event: events whose batches have no other event. Kept as long as the counts
--- of gates.
+-- of gates. Kind 5 is people who converted, for all events, with the sum of their values.
 CREATE TABLE IF NOT EXISTS fanfare.report_counts (
     event_id bigint NOT NULL,
     rule_version int NOT NULL,
     variant smallint NOT NULL,
     kind smallint NOT NULL,
     devices bigint NOT NULL,
+    value numeric NOT NULL DEFAULT 0,
     PRIMARY KEY (event_id, rule_version, variant, kind)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+SELECT fanfare.add_column('fanfare.report_counts', 'value', 'numeric NOT NULL DEFAULT 0');
 GRANT SELECT ON fanfare.report_counts TO fanfare_reader;
 
 -- The same by day of the report and rule version. Kept forever.
@@ -2020,9 +2120,17 @@ CREATE TABLE IF NOT EXISTS fanfare.report_stats (
     variant smallint NOT NULL,
     kind smallint NOT NULL,
     devices bigint NOT NULL,
+    value numeric NOT NULL DEFAULT 0,
     PRIMARY KEY (day, rule_version, variant, kind)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+SELECT fanfare.add_column('fanfare.report_stats', 'value', 'numeric NOT NULL DEFAULT 0');
 GRANT SELECT ON fanfare.report_stats TO fanfare_reader;
+
+-- The devices that have ever reported. Others may have no code for it, so rates of what devices report leave them out.
+CREATE TABLE IF NOT EXISTS fanfare.reporting_devices (
+    device_id bigint PRIMARY KEY,
+    since timestamptz NOT NULL DEFAULT clock_timestamp()
+);
 
 -- How many events as_event emitted for a user in the current minute. A device without a user counts as a person of its
 -- own.
@@ -2225,6 +2333,7 @@ GRANT SELECT ON fanfare.actions TO fanfare_reader;
 -- written only if the configuration changes, so that the table stays one page even under an old snapshot.
 CREATE TABLE IF NOT EXISTS fanfare.feedback_hooks (
     name text PRIMARY KEY,
+    -- Outcome codes; for a kind of reports, 1000 more than its number.
     codes smallint[] NOT NULL,
     -- Only pushes of this app; NULL for all apps.
     app text
@@ -2259,17 +2368,25 @@ CREATE TABLE IF NOT EXISTS fanfare.feedback_cursors (
     CONSTRAINT feedback_cursors_until CHECK ((until_number IS NULL) = (until_position IS NULL))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- Logged batches with outcomes that some hook wants, inserted when they are closed. Empty if there are no hooks.
+-- Logged batches with outcomes that some hook wants, inserted when they are closed, and reports that some hook wants. Empty
+-- if there are no hooks.
 --
 -- Numbers are assigned later, by one transaction at a time. A concurrent open transaction assigns no numbers, so a
 -- reader that sees a number sees all lower numbers, regardless of the order in which the batches were closed. Kept as
 -- long as the log.
 CREATE SEQUENCE IF NOT EXISTS fanfare.feedback_sequence;
 CREATE TABLE IF NOT EXISTS fanfare.feedback (
+    -- 0 for a report.
     batch_id bigint NOT NULL,
     closed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- NULL until assigned.
-    number bigint
+    number bigint,
+    -- For a report: the push, and the kind as in reports_pending (2 opened, 3 action).
+    event_id bigint,
+    device_id bigint,
+    rule_version int,
+    kind smallint,
+    action text
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 SELECT fanfare.identify_by_row('fanfare.feedback');
 SELECT fanfare.create_index('feedback_number', 'CREATE UNIQUE INDEX feedback_number ON fanfare.feedback (number)');
@@ -3923,6 +4040,12 @@ BEGIN
         AND x.device_id = d.id;
     DELETE FROM fanfare.report_rates AS r
     WHERE r.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND r.user_id = forget_user.user_id;
+    DELETE FROM fanfare.reporting_devices AS x USING fanfare.devices AS d
+    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
+        AND x.device_id = d.id;
+    DELETE FROM fanfare.touches AS t
+    WHERE t.path_id IN (SELECT p.id FROM fanfare.value_paths AS p WHERE p.converts) AND t.person = hashtextextended(forget_user.user_id, 0)
+        AND t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app);
     DELETE FROM fanfare.untracked_users AS u
     WHERE u.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND u.user_id = forget_user.user_id;
     DELETE FROM fanfare.devices AS d
@@ -4342,6 +4465,51 @@ $$;
 COMMENT ON FUNCTION fanfare.retract_error IS 'Why a rule''s pushes cannot be taken back as it says; null if they can.';
 GRANT EXECUTE ON FUNCTION fanfare.retract_error TO fanfare_author;
 
+CREATE OR REPLACE FUNCTION fanfare.conversion_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'conversion.' || k.key, 'is more than names', format('write names with dots between, as in $.new.%s', k.example)
+        FROM (VALUES ('user', 'customer_id'), ('value', 'total')) AS k (key, example)
+        WHERE rule -> 'conversion' ->> k.key !~ '^ *[$]([.]([[:alpha:]_][[:alnum:]_]*|"[^"]+"))+ *$'
+        UNION ALL
+        SELECT 'conversion', 'needs report: true or a holdout', 'without both, it is not known who opened a push or who got none'
+        WHERE (rule -> 'report')::boolean IS NOT TRUE AND NOT rule ? 'holdout'
+        UNION ALL
+        SELECT 'conversion.event', format('rules of %s may not take it', rule ->> 'app'),
+            format('apps.%s.events of the configuration lists the types that they may take', rule ->> 'app')
+        WHERE NOT fanfare.may_take(rule ->> 'app', rule #>> '{conversion,event}')
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.conversion_error IS 'Why conversions of a rule cannot be counted as it says; null if they can.';
+GRANT EXECUTE ON FUNCTION fanfare.conversion_error TO fanfare_author;
+
+CREATE OR REPLACE FUNCTION fanfare.experiment_error(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'experiment', 'is beside canary', 'its share is sent first as well: remove the canary' WHERE campaign ? 'canary'
+        UNION ALL
+        SELECT 'experiment.by', 'needs report: true', 'without it, devices report nothing'
+        WHERE coalesce(campaign #>> '{experiment,by}', 'opened') = 'opened' AND (campaign -> 'report')::boolean IS NOT TRUE
+        UNION ALL
+        SELECT 'experiment.by', 'needs conversion', 'say which event counts, as in {"event": "order.paid", "user": "$.new.customer_id"}'
+        WHERE campaign #>> '{experiment,by}' = 'converted' AND NOT campaign ? 'conversion'
+        UNION ALL
+        SELECT 'experiment', CASE WHEN campaign ? 'payload_sql' THEN 'cannot be with payload_sql' ELSE 'cannot be for this audience' END,
+            CASE WHEN campaign ? 'payload_sql' THEN 'each row is an event of its own: use audience_sql'
+                ELSE 'use topic, condition or everyone in to, or audience_sql' END
+        WHERE campaign ? 'payload_sql' OR NOT campaign ? 'audience_sql' AND NOT coalesce(campaign -> 'to' ?| '{topic,condition,everyone}', false)
+        UNION ALL
+        SELECT 'experiment', 'needs two variants', 'give two variants or more a weight above 0'
+        WHERE 2 > (SELECT count(*) FROM jsonb_array_elements(coalesce(campaign -> 'variants', '[]')) AS v (variant) WHERE coalesce((v.variant -> 'weight')::bigint, 1) > 0)
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.experiment_error IS 'Why a campaign cannot have its experiment; null if it can.';
+GRANT EXECUTE ON FUNCTION fanfare.experiment_error TO fanfare_author;
+
 CREATE OR REPLACE FUNCTION fanfare.report_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -4398,6 +4566,8 @@ BEGIN
         SELECT t.place, t.reason, t.hint FROM fanfare.retract_error(rule) AS t WHERE rule ? 'retract_on' AND t.reason IS NOT NULL
         UNION ALL
         SELECT p.place, p.reason, p.hint FROM fanfare.report_error(rule) AS p WHERE rule ?| '{report,as_event,report_text}' AND p.reason IS NOT NULL
+        UNION ALL
+        SELECT c.place, c.reason, c.hint FROM fanfare.conversion_error(rule) AS c WHERE rule ? 'conversion' AND c.reason IS NOT NULL
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
         PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'badge_sql'), rule ->> 'badge_sql', 'text[]'),
@@ -4421,12 +4591,12 @@ BEGIN
     SELECT r.id INTO STRICT store_rule.rule_id FROM fanfare.rules AS r
     WHERE r.app_id = the_app AND r.name = rule ->> 'name' AND r.dropped_at IS NULL FOR NO KEY UPDATE;
 
-    SELECT v.* INTO newest FROM fanfare.rule_versions AS v WHERE v.rule_id = store_rule.rule_id ORDER BY v.version DESC LIMIT 1;
+    SELECT v.* INTO newest FROM fanfare.rule_versions AS v WHERE v.rule_id = store_rule.rule_id AND v.winner_of IS NULL ORDER BY v.version DESC LIMIT 1;
     version := newest.version;
     IF newest.definition::jsonb = rule THEN
         RETURN;
     END IF;
-    version := coalesce(newest.version, 0) + 1;
+    version := 1 + coalesce((SELECT max(v.version) FROM fanfare.rule_versions AS v WHERE v.rule_id = store_rule.rule_id), 0);
     -- With the event type and the rule's age, because younger events of the type wait until the version is checked.
     INSERT INTO fanfare.rule_versions (rule_id, version, definition, event_type, rule_created_at, rule_event_number)
     SELECT r.id, store_rule.version, rule::json, rule ->> 'event', r.created_at, r.event_number FROM fanfare.rules AS r WHERE r.id = store_rule.rule_id;
@@ -6353,7 +6523,7 @@ GRANT EXECUTE ON FUNCTION fanfare.variant_of TO fanfare_reader;
 -- no "/".
 CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload,rate,canary,audience_sql,payload_sql}'::text[])
+    SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload,rate,canary,experiment,audience_sql,payload_sql}'::text[])
         || CASE WHEN campaign ? 'audience_sql' THEN jsonb_build_object('to', coalesce(campaign -> 'to', '{}') || '{"staged": true}') ELSE '{}' END
         || jsonb_build_object(
             'name', 'campaign/' || (campaign ->> 'name'),
@@ -6431,6 +6601,8 @@ BEGIN
                 ELSE 'use topic, condition or everyone in to, or audience_sql' END
         WHERE campaign ? 'canary' AND (campaign ? 'payload_sql'
             OR NOT campaign ? 'audience_sql' AND NOT coalesce(campaign -> 'to' ?| '{topic,condition,everyone}', false))
+        UNION ALL
+        SELECT e.place, e.reason, e.hint FROM fanfare.experiment_error(campaign) AS e WHERE campaign ? 'experiment' AND e.reason IS NOT NULL
         UNION ALL
         SELECT r.place, r.reason, r.hint
         FROM fanfare.rule_error(fanfare.campaign_rule(campaign) || '{"name": "campaign"}'
@@ -6597,7 +6769,9 @@ DECLARE
     refused text;
     event bigint;
     run bigint;
-    canary jsonb := c.definition::jsonb -> 'canary';
+    the_experiment CONSTANT jsonb := c.definition::jsonb -> 'experiment';
+    -- The sample of an experiment is a canary.
+    canary CONSTANT jsonb := coalesce(c.definition::jsonb -> 'canary', '{"wait": "2h"}' || the_experiment);
     -- The campaign's one lane, so that claims search its gates only there.
     lane smallint := coalesce(array_position('{transactional,normal,bulk}', c.definition ->> 'lane') - 1, 2);
     has_query boolean := c.definition::jsonb ?| '{audience_sql,payload_sql}';
@@ -6636,7 +6810,8 @@ BEGIN
         UPDATE fanfare.runs AS o
         SET held_gate_id = fanfare.make_gate(c.rule_id, run, lane, 'held'), canary_share = fanfare.share(canary ->> 'share'),
             canary_devices = (canary ->> 'devices')::int, canary_wait = fanfare.span_seconds(coalesce(canary ->> 'wait', '10m')) * interval '1 second',
-            canary_max_failed = fanfare.share(coalesce(canary ->> 'max_failed', '2%'))
+            canary_max_failed = fanfare.share(coalesce(canary ->> 'max_failed', '2%')),
+            experiment = '{"by": "opened", "unclear": "hold"}' || (the_experiment - '{share,wait}'::text[])
         WHERE o.id = run;
     END IF;
     PERFORM fanfare.begin_ramp(c.rule_id);
@@ -6844,14 +7019,18 @@ BEGIN
         WHERE g.id = o.gate_id AND g.began_at IS NULL AND (answered > 0 OR is_over);
         SELECT g.began_at INTO began FROM fanfare.gates AS g
         WHERE g.id = o.gate_id AND g.state = 'open' AND NOT g.is_paused;
-        CONTINUE WHEN began IS NULL OR now < began + o.canary_wait OR NOT (is_over OR answered >= 100);
+        -- An experiment ends when the whole sample was sent.
+        CONTINUE WHEN began IS NULL OR now < began + o.canary_wait OR NOT (is_over OR answered >= 100 AND o.experiment IS NULL);
         verdict := CASE WHEN failed <= o.canary_max_failed::numeric * answered THEN 'passed' ELSE 'failed' END;
         SELECT a.name, c.name INTO app, campaign FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id;
         event_id := o.event_id;
         detail := format('%s of %s responses of its canary failed, at most %s%% may', failed, answered,
             trim_scale(round(o.canary_max_failed::numeric * 100, 4)));
         PERFORM FROM fanfare.gates AS g WHERE g.run_id = o.id ORDER BY g.id FOR NO KEY UPDATE;
-        IF verdict = 'passed' THEN
+        IF verdict = 'passed' AND o.experiment IS NOT NULL THEN
+            UPDATE fanfare.runs AS x SET verdict = judge_canaries.verdict, look_at = now WHERE x.id = o.id;
+            CONTINUE;
+        ELSIF verdict = 'passed' THEN
             UPDATE fanfare.gates AS g SET state = 'open' WHERE g.id = o.held_gate_id AND g.state = 'held' AND NOT g.is_paused;
             PERFORM fanfare.begin_ramp(c.rule_id) FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id;
         ELSIF NOT EXISTS (SELECT FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id AND c.dropped_at IS NULL) THEN
@@ -6873,6 +7052,127 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.judge_canaries IS
     'Opens the second gate if few of the canary''s responses are failures, pauses the campaign if many are; a row for each canary judged.';
+
+-- Where an experiment is due to be evaluated: the variants with a weight, in the order of the definition, with the figures
+-- of the people in its sample. No variants if no recipient waits any more.
+CREATE OR REPLACE FUNCTION fanfare.experiments_due(now timestamptz)
+RETURNS TABLE (run_id bigint, app text, campaign text, event_id bigint, unclear text, variants text[], weights bigint[], people bigint[], successes bigint[])
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    o record;
+BEGIN
+    FOR o IN
+        SELECT x.id, a.name AS app, c.name AS campaign, x.event_id, x.experiment FROM fanfare.runs AS x
+        JOIN fanfare.campaigns AS c ON c.id = x.campaign_id JOIN fanfare.apps AS a ON a.id = c.app_id
+        JOIN fanfare.gates AS g ON g.id = x.held_gate_id
+        WHERE x.state = 'running' AND x.experiment IS NOT NULL AND x.look_at <= now AND x.verdict = 'passed' AND g.state = 'held' AND NOT g.is_paused
+        ORDER BY x.id
+    LOOP
+        RETURN QUERY
+        WITH arms AS MATERIALIZED (SELECT * FROM fanfare.arms(o.event_id))
+        SELECT o.id, o.app, o.campaign, o.event_id, o.experiment ->> 'unclear', coalesce(array_agg(w.name ORDER BY w.place), '{}'),
+            coalesce(array_agg(w.weight ORDER BY w.place), '{}'), coalesce(array_agg(coalesce(f.people, 0) ORDER BY w.place), '{}'),
+            coalesce(array_agg(coalesce(f.successes, 0) ORDER BY w.place), '{}')
+        FROM (
+            SELECT v.variant ->> 'name' AS name, coalesce((v.variant -> 'weight')::bigint, 1) AS weight, v.place
+            FROM fanfare.experiment_version(o.id) AS e JOIN fanfare.rule_versions AS r ON r.id = e
+            CROSS JOIN LATERAL jsonb_array_elements(r.definition::jsonb -> 'variants') WITH ORDINALITY AS v (variant, place)
+        ) AS w
+        LEFT JOIN (
+            SELECT x.variant, CASE o.experiment ->> 'by' WHEN 'opened' THEN x.reporting ELSE x.people END AS people,
+                CASE o.experiment ->> 'by' WHEN 'opened' THEN x.opened ELSE x.converted END AS successes
+            FROM arms AS x WHERE x.rule_version = fanfare.experiment_version(o.id)
+        ) AS f ON f.variant = w.name
+        WHERE w.weight > 0;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.experiments_due IS 'The experiments that are due to be evaluated, with their figures.';
+
+-- All batches behind the held gate have one rule version, since a run is one event.
+CREATE OR REPLACE FUNCTION fanfare.experiment_version(run_id bigint) RETURNS int LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT b.rule_version FROM fanfare.runs AS o JOIN fanfare.batches AS b ON b.gate_id = o.held_gate_id AND b.lease_token IS NULL
+    WHERE o.id = experiment_version.run_id LIMIT 1;
+END;
+COMMENT ON FUNCTION fanfare.experiment_version IS 'The rule version that the sample of an experiment was sent with; null if no more recipients wait.';
+
+-- Its name is the same, so the holdout stays as it is.
+CREATE OR REPLACE FUNCTION fanfare.winner_version(rule_version int, winner text) RETURNS int
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    made int;
+BEGIN
+    PERFORM FROM fanfare.rules AS r
+    WHERE r.id = (SELECT v.rule_id FROM fanfare.rule_versions AS v WHERE v.id = winner_version.rule_version) FOR NO KEY UPDATE;
+    INSERT INTO fanfare.rule_versions (rule_id, version, definition, state, checked_at, retired_at, winner_of, app_id, event_type, rule_created_at,
+        rule_event_number, audience, audience_path, devices_path, kind, provider, lane, ttl, supersede, enabled, gate_id, permissions, presents,
+        conversion_event, conversion_user, conversion_value, conversion_within)
+    SELECT v.rule_id, 1 + (SELECT max(x.version) FROM fanfare.rule_versions AS x WHERE x.rule_id = v.rule_id), (
+            v.definition::jsonb || jsonb_build_object('variants', (
+                SELECT jsonb_agg(u.variant || jsonb_build_object('weight', (u.variant ->> 'name' = winner_version.winner)::int) ORDER BY u.place)
+                FROM jsonb_array_elements(v.definition::jsonb -> 'variants') WITH ORDINALITY AS u (variant, place))))::json,
+        'active', clock_timestamp(), clock_timestamp(), v.id, v.app_id, v.event_type, v.rule_created_at, v.rule_event_number,
+        v.audience, v.audience_path, v.devices_path, v.kind, v.provider, v.lane, v.ttl, v.supersede, v.enabled, v.gate_id, v.permissions, v.presents,
+        v.conversion_event, v.conversion_user, v.conversion_value, v.conversion_within
+    FROM fanfare.rule_versions AS v WHERE v.id = winner_version.rule_version
+    RETURNING id INTO made;
+    RETURN made;
+END
+$$;
+COMMENT ON FUNCTION fanfare.winner_version IS 'Makes the version of a rule in which one variant has all the weight, and returns its id.';
+
+-- Ends an experiment: the others get the winner, or without one each their own variant. False if it has ended already. The
+-- caller has locked the campaign's row, or locks it here.
+CREATE OR REPLACE FUNCTION fanfare.settle_experiment(run_id bigint, winner text, figures jsonb) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_variable
+DECLARE
+    o fanfare.runs;
+    c fanfare.campaigns;
+    sampled CONSTANT int := fanfare.experiment_version(run_id);
+    made int;
+BEGIN
+    SELECT x.* INTO c FROM fanfare.campaigns AS x JOIN fanfare.runs AS r ON r.campaign_id = x.id WHERE r.id = run_id FOR NO KEY UPDATE OF x;
+    SELECT x.* INTO o FROM fanfare.runs AS x WHERE x.id = run_id;
+    PERFORM FROM fanfare.gates AS g WHERE g.run_id = o.id ORDER BY g.id FOR NO KEY UPDATE;
+    IF o.state <> 'running' OR o.look_at IS NULL THEN
+        RETURN false;
+    END IF;
+    IF winner IS NOT NULL AND sampled IS NOT NULL THEN
+        made := fanfare.winner_version(sampled, winner);
+        UPDATE fanfare.batches AS b SET rule_version = made WHERE b.gate_id = o.held_gate_id AND b.lease_token IS NULL;
+    END IF;
+    UPDATE fanfare.gates AS g SET state = 'open' WHERE g.id = o.held_gate_id AND g.state = 'held';
+    UPDATE fanfare.runs AS x SET winner = winner, figures = figures, look_at = NULL, looks = o.looks + 1 WHERE x.id = o.id;
+    PERFORM fanfare.begin_ramp(c.rule_id);
+    DELETE FROM fanfare.alarms AS x WHERE x.name = 'experiment/' || (SELECT a.name FROM fanfare.apps AS a WHERE a.id = c.app_id) || '/' || c.name;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.settle_experiment IS 'Ends an experiment and opens the gate of the other recipients; returns whether it had not ended.';
+
+-- The rest stays held. The experiment is evaluated 20 times, and then waits for an operator.
+CREATE OR REPLACE FUNCTION fanfare.hold_experiment(run_id bigint, figures jsonb, detail text, now timestamptz) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_variable
+DECLARE
+    o fanfare.runs;
+BEGIN
+    UPDATE fanfare.runs AS x
+    SET figures = figures, looks = x.looks + 1,
+        look_at = CASE WHEN x.looks < 19 THEN now + greatest(x.canary_wait / 4, interval '15 seconds') ELSE 'infinity' END
+    WHERE x.id = run_id AND x.state = 'running' AND x.look_at <= now RETURNING x.* INTO o;
+    IF o.id IS NOT NULL THEN
+        INSERT INTO fanfare.alarms (name, detail)
+        SELECT 'experiment/' || a.name || '/' || c.name, detail || '; the others wait: `fanfare campaigns resume` sends to them, with --winner one variant'
+        FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id
+        ON CONFLICT (name) DO UPDATE SET detail = excluded.detail;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.hold_experiment IS 'Stores the figures of an evaluation that was not clear, and when the next one is.';
 
 CREATE OR REPLACE FUNCTION fanfare.campaign_named(app text, name text) RETURNS fanfare.campaigns
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -6944,12 +7244,40 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.activate_campaign IS 'Resumes the schedule of a paused campaign; returns whether it was paused.';
 
-CREATE OR REPLACE FUNCTION fanfare.resume_campaign(app text, name text) RETURNS boolean
+CREATE OR REPLACE FUNCTION fanfare.override_experiment(campaign_id int, winner text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    o fanfare.runs;
+    names text[];
+BEGIN
+    SELECT x.* INTO o FROM fanfare.runs AS x
+    WHERE x.campaign_id = override_experiment.campaign_id AND x.state = 'running' AND x.look_at IS NOT NULL ORDER BY x.id DESC LIMIT 1;
+    SELECT array_agg(v.variant ->> 'name') INTO names
+    FROM fanfare.rule_versions AS r CROSS JOIN LATERAL jsonb_array_elements(r.definition::jsonb -> 'variants') AS v (variant)
+    WHERE r.id = fanfare.experiment_version(o.id);
+    IF override_experiment.winner IS NOT NULL AND o.id IS NULL THEN
+        RAISE EXCEPTION 'no experiment of the campaign waits to be decided' USING ERRCODE = '55000',
+            HINT = 'An experiment waits from when its sample was sent until it is decided; fanfare.campaign_runs shows it.';
+    ELSIF override_experiment.winner <> ALL (names) THEN
+        RAISE EXCEPTION 'the campaign has no variant %', override_experiment.winner USING ERRCODE = '22023',
+            HINT = 'Its variants are ' || array_to_string(names, ', ') || '.';
+    END IF;
+    RETURN o.id IS NOT NULL AND fanfare.settle_experiment(o.id, override_experiment.winner,
+        coalesce(o.figures, '{}') || '{"decided_by": "operator"}');
+END
+$$;
+COMMENT ON FUNCTION fanfare.override_experiment IS 'Ends the experiment of a campaign''s run by an operator''s decision; returns whether there was one.';
+
+CREATE OR REPLACE FUNCTION fanfare.resume_campaign(app text, name text, winner text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c fanfare.campaigns := fanfare.campaign_named(app, name);
     has_let_go boolean := fanfare.set_gates(c.rule_id, 'resume');
+    is_settled boolean := false;
 BEGIN
+    IF resume_campaign.winner IS NOT NULL OR NOT has_let_go AND c.state <> 'paused' THEN
+        is_settled := fanfare.override_experiment(c.id, resume_campaign.winner);
+    END IF;
     -- Resuming after a failed canary sends to the other recipients: an operator has decided so.
     UPDATE fanfare.gates AS g SET state = 'open'
     FROM fanfare.runs AS o
@@ -6957,12 +7285,13 @@ BEGIN
     IF FOUND THEN
         PERFORM fanfare.begin_ramp(c.rule_id);
     END IF;
-    DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || resume_campaign.app || '/' || c.name;
-    RETURN fanfare.activate_campaign(c.id) OR has_let_go;
+    DELETE FROM fanfare.alarms AS x WHERE x.name IN ('canary/' || resume_campaign.app || '/' || c.name, 'experiment/' || resume_campaign.app || '/' || c.name);
+    RETURN fanfare.activate_campaign(c.id) OR has_let_go OR is_settled;
 END
 $$;
 COMMENT ON FUNCTION fanfare.resume_campaign IS
-    'Resumes a paused campaign: its unsent deliveries, and its future times. Returns whether anything changed.';
+    'Resumes a paused campaign: its unsent deliveries, and its future times. If it waits for an experiment instead, the others get the named '
+    'variant, or each their own. Returns whether anything changed.';
 GRANT EXECUTE ON FUNCTION fanfare.resume_campaign TO fanfare_author, fanfare_operator;
 
 -- These runs have stored no result, so nothing else has to end; the daemon that runs the query finds the run aborted.
@@ -6996,7 +7325,7 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM fanfare.set_gates(c.rule_id, 'abort', 'campaign ' || c.name || ' is aborted');
-    DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || abort_campaign.app || '/' || c.name;
+    DELETE FROM fanfare.alarms AS x WHERE x.name IN ('canary/' || abort_campaign.app || '/' || c.name, 'experiment/' || abort_campaign.app || '/' || c.name);
     IF has_failed THEN
         -- The failed canary paused the campaign, so the pause ends with the aborted run.
         PERFORM fanfare.activate_campaign(c.id);
@@ -7066,7 +7395,7 @@ BEGIN
     END IF;
     PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign/' || dropped.name);
     PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign-test/' || dropped.name);
-    DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || drop_campaign.app || '/' || dropped.name;
+    DELETE FROM fanfare.alarms AS x WHERE x.name IN ('canary/' || drop_campaign.app || '/' || dropped.name, 'experiment/' || drop_campaign.app || '/' || dropped.name);
     RETURN true;
 END
 $$;
@@ -7878,7 +8207,9 @@ JOIN fanfare.apps AS a ON a.id = c.app_id
 CROSS JOIN LATERAL (
     SELECT CASE WHEN bool_or(x.state = 'aborting') THEN 'aborting'
             WHEN bool_or(x.is_paused) THEN coalesce('paused: ' || max(x.reason), 'paused')
-            WHEN bool_or(x.state = 'held') THEN 'canary' || coalesce(
+            WHEN bool_or(x.state = 'held') AND o.look_at IS NOT NULL THEN 'experiment, not decided' || coalesce(
+                ', next evaluated after ' || to_char(nullif(o.look_at, 'infinity') AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC', '')
+            WHEN bool_or(x.state = 'held') THEN CASE WHEN o.experiment IS NULL THEN 'canary' ELSE 'experiment' END || coalesce(
                 ', judged after ' || to_char((max(x.began_at) + o.canary_wait) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC', '')
         END AS hold,
         max(fanfare.rate_at(r.per_second, r.ramp_from, r.ramp_seconds, r.ramp_began_at, now())) AS per_second
@@ -7992,7 +8323,7 @@ UNION ALL
 SELECT 'rules', count(*) = 0, CASE count(*) WHEN 0 THEN 'no' ELSE count(*)::text END || CASE count(*) WHEN 1 THEN ' rejected rule version' ELSE ' rejected rule versions' END, min(v.checked_at)
 FROM fanfare.rules AS r
 JOIN fanfare.apps AS a ON a.id = r.app_id
-CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
+CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id AND winner_of IS NULL ORDER BY version DESC LIMIT 1) AS v
 WHERE r.dropped_at IS NULL AND (v.state = 'refused' OR v.state = 'active' AND a.events IS NOT NULL AND NOT fanfare.may_take(a.name, v.event_type))
 UNION ALL
 SELECT 'campaigns', count(*) = 0,
@@ -10176,6 +10507,18 @@ $$;
 COMMENT ON FUNCTION fanfare.set_tracking IS 'Sets whether reports of a user''s devices are stored. They are, unless this function said otherwise.';
 GRANT EXECUTE ON FUNCTION fanfare.set_tracking TO fanfare_registrar;
 
+-- Reports of an app that keeps counts only are not told.
+CREATE OR REPLACE FUNCTION fanfare.note_report(event_id bigint, device_id bigint, rule_version int, kind smallint, action text DEFAULT NULL) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+INSERT INTO fanfare.feedback (batch_id, event_id, device_id, rule_version, kind, action)
+SELECT 0, $1, $2, $3, $4, $5
+WHERE EXISTS (SELECT FROM fanfare.feedback_hooks AS h WHERE 1000 + $4 = ANY (h.codes))
+    AND NOT EXISTS (
+        SELECT FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.policies AS p ON p.app_id = r.app_id
+        WHERE v.id = $3 AND p.definition ->> 'report_devices' = 'false')
+$$;
+COMMENT ON FUNCTION fanfare.note_report IS 'Stores a report for the feedback hooks that want it, if there are any.';
+
 -- The rule version's event is emitted in the transaction of the report, at most once for each action of a device.
 CREATE OR REPLACE FUNCTION fanfare.take_action(event_id bigint, device_id bigint, rule_version int, variant int, action text, at timestamptz, reply text)
 RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -10210,9 +10553,14 @@ BEGIN
         take_action.variant, greatest(least(coalesce(take_action.at, clock_timestamp()), clock_timestamp()), source.created_at),
         kept_reply)
     ON CONFLICT DO NOTHING;
+    IF FOUND THEN
+        PERFORM fanfare.note_report(take_action.event_id, take_action.device_id, take_action.rule_version, 3::smallint, take_action.action);
+    ELSE
+        RETURN false;
+    END IF;
     -- What as_event emits never leads to another as_event.
-    IF NOT FOUND OR version.definition ->> 'as_event' IS NULL OR source.key LIKE 'report/%' THEN
-        RETURN FOUND;
+    IF version.definition ->> 'as_event' IS NULL OR source.key LIKE 'report/%' THEN
+        RETURN true;
     END IF;
     SELECT d.* INTO device FROM fanfare.devices AS d WHERE d.id = take_action.device_id;
     person := coalesce(device.user_id, 'device:' || device.id);
@@ -10337,6 +10685,7 @@ DECLARE
     key fanfare.report_counts;
     count bigint;
     counted fanfare.report_counts[] := '{}';
+    is_opened_told CONSTANT boolean := EXISTS (SELECT FROM fanfare.feedback_hooks AS h WHERE 1002 = ANY (h.codes));
 BEGIN
     WITH taken AS (
         DELETE FROM fanfare.reports_pending AS p
@@ -10367,28 +10716,28 @@ BEGIN
         -- Batches of one event. Arrays are concatenated to decompress them once.
         single AS MATERIALIZED (
             SELECT l.id, l.event_id, l.rule_version, l.device_ids || '{}'::bigint[] AS device_ids, l.outcomes || ''::bytea AS outcomes,
-                l.first_device, l.last_device
+                l.first_device, l.last_device, l.closed_at AS at
             FROM unnest(all_events) AS e (id) JOIN fanfare.batch_log AS l ON l.event_id = e.id
             WHERE l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') && places
                 AND l.closed_at > clock_timestamp() - interval '7 days'
             UNION ALL
             SELECT q.id, q.event_id, q.rule_version, q.device_ids || '{}'::bigint[], q.outcomes || ''::bytea,
-                q.device_ids[1], q.device_ids[cardinality(q.device_ids)]
+                q.device_ids[1], q.device_ids[cardinality(q.device_ids)], clock_timestamp()
             FROM fanfare.batches AS q WHERE q.event_id = ANY (all_events)
         ),
         -- Batches of many events. Those that no daemon has claimed are unsent.
         several AS MATERIALIZED (
-            SELECT l.id, l.rule_version, l.device_ids, l.event_ids, l.outcomes || ''::bytea AS outcomes
+            SELECT l.id, l.rule_version, l.device_ids, l.event_ids, l.outcomes || ''::bytea AS outcomes, l.closed_at AS at
             FROM fanfare.batch_log AS l
             WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') && event_places
                 AND int8range(l.first_device, l.last_device, '[]') && places AND l.closed_at > clock_timestamp() - interval '7 days'
             UNION ALL
-            SELECT q.id, q.rule_version, q.device_ids, q.event_ids, q.outcomes || ''::bytea
+            SELECT q.id, q.rule_version, q.device_ids, q.event_ids, q.outcomes || ''::bytea, clock_timestamp()
             FROM fanfare.batches AS q WHERE q.event_id IS NULL AND q.owner IS NOT NULL
         ),
         members AS (
             SELECT s.id, s.event_id AS only_event, cardinality(s.device_ids) AS size, s.outcomes, s.event_id, s.rule_version,
-                u.device_id, u.variant, u.kinds, width_bucket(u.device_id, s.device_ids) AS position
+                u.device_id, u.variant, u.kinds, width_bucket(u.device_id, s.device_ids) AS position, s.at
             FROM single AS s JOIN grouped AS g ON g.event_id = s.event_id AND g.rule_version = s.rule_version
             CROSS JOIN LATERAL (
                 SELECT width_bucket(s.first_device - 1, g.devices) + 1 AS first, width_bucket(s.last_device, g.devices) AS last
@@ -10397,7 +10746,7 @@ BEGIN
                 AS u (device_id, variant, kinds)
             WHERE s.device_ids[width_bucket(u.device_id, s.device_ids)] = u.device_id
             UNION ALL
-            SELECT s.id, NULL, cardinality(s.device_ids), s.outcomes, w.event_id, w.rule_version, w.device_id, w.variant, w.kinds, u.position::int
+            SELECT s.id, NULL, cardinality(s.device_ids), s.outcomes, w.event_id, w.rule_version, w.device_id, w.variant, w.kinds, u.position::int, s.at
             FROM several AS s CROSS JOIN LATERAL unnest(s.device_ids, s.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
             JOIN wanted AS w ON w.event_id = u.event_id AND w.device_id = u.device_id AND w.rule_version = s.rule_version
         ),
@@ -10405,15 +10754,36 @@ BEGIN
         found AS (
             SELECT DISTINCT ON (m.event_id, m.device_id, m.rule_version)
                 m.id, m.only_event, m.size, m.position - 1 AS position, m.rule_version,
-                m.variant, m.kinds
+                m.variant, m.kinds, m.event_id, m.device_id, m.at
             FROM members AS m
             WHERE octet_length(m.outcomes) = 0 OR get_byte(m.outcomes, m.position - 1) < 4 OR get_byte(m.outcomes, m.position - 1) BETWEEN 32 AND 63
             ORDER BY m.event_id, m.device_id, m.rule_version, m.id DESC
+        ),
+        able AS (
+            INSERT INTO fanfare.reporting_devices (device_id)
+            SELECT DISTINCT f.device_id FROM found AS f
+            WHERE NOT EXISTS (SELECT FROM fanfare.reporting_devices AS r WHERE r.device_id = f.device_id) ORDER BY 1
+            ON CONFLICT DO NOTHING
+        ),
+        touched AS (
+            INSERT INTO fanfare.touches (app_id, path_id, person, event_id, rule_version, variant, at, until)
+            SELECT DISTINCT ON (p.id, x.person, f.event_id, f.rule_version)
+                v.app_id, p.id, x.person, f.event_id, f.rule_version, f.variant, f.at, f.at + v.conversion_within
+            FROM found AS f
+            JOIN fanfare.rule_versions AS v ON v.id = f.rule_version AND v.conversion_event IS NOT NULL
+            JOIN fanfare.value_paths AS p ON p.event_type = v.conversion_event AND p.path = v.conversion_user
+            JOIN fanfare.devices AS d ON d.id = f.device_id AND d.user_id IS NOT NULL
+            CROSS JOIN LATERAL (SELECT hashtextextended(d.user_id, 0) AS person) AS x
+            WHERE f.kinds & 12 > 0
+            ORDER BY p.id, x.person, f.event_id, f.rule_version, f.at
+            ON CONFLICT DO NOTHING
         )
         SELECT f.id, f.only_event, f.size, f.rule_version, f.variant,
             array_agg(f.position) FILTER (WHERE f.kinds & 1 > 0) AS received, array_agg(f.position) FILTER (WHERE f.kinds & 2 > 0) AS shown,
             array_agg(f.position) FILTER (WHERE f.kinds & 4 > 0) AS opened, array_agg(f.position) FILTER (WHERE f.kinds & 8 > 0) AS acted,
-            array_agg(f.position) FILTER (WHERE f.kinds & 16 > 0) AS dismissed
+            array_agg(f.position) FILTER (WHERE f.kinds & 16 > 0) AS dismissed,
+            array_agg(f.event_id) FILTER (WHERE f.kinds & 4 > 0) AS opened_events,
+            array_agg(f.device_id) FILTER (WHERE f.kinds & 4 > 0) AS opened_devices
         FROM found AS f GROUP BY 1, 2, 3, 4, 5 ORDER BY 1
     LOOP
         SELECT r.* INTO old FROM fanfare.report_log AS r WHERE r.day = fanfare.ring_day(b.id) AND r.batch_id = b.id;
@@ -10430,7 +10800,12 @@ BEGIN
         VALUES (fanfare.ring_day(b.id), b.id, b.only_event, new.accepted, new.received, new.shown, new.opened, new.acted, new.dismissed)
         ON CONFLICT (day, batch_id) DO UPDATE SET accepted = excluded.accepted, received = excluded.received, shown = excluded.shown, opened = excluded.opened,
             acted = excluded.acted, dismissed = excluded.dismissed;
-        key := (b.only_event, b.rule_version, b.variant, 0, 0);
+        IF is_opened_told AND b.opened IS NOT NULL THEN
+            PERFORM fanfare.note_report(u.event_id, u.device_id, b.rule_version, 2::smallint)
+            FROM unnest(b.opened, b.opened_events, b.opened_devices) AS u (position, event_id, device_id)
+            WHERE coalesce(get_bit(old.opened, u.position), 0) = 0;
+        END IF;
+        key := (b.only_event, b.rule_version, b.variant, 0, 0, 0);
         FOREACH count IN ARRAY ARRAY[
             bit_count(new.received) - coalesce(bit_count(old.received), 0), bit_count(new.shown) - coalesce(bit_count(old.shown), 0),
             bit_count(new.opened) - coalesce(bit_count(old.opened), 0), bit_count(new.acted) - coalesce(bit_count(old.acted), 0),
@@ -10453,6 +10828,91 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.fold_reports IS 'Moves some reports that wait into the log, counts those that are new, and returns how many waited.';
+
+-- A value that an event has at a path, as a number; NULL for anything else.
+CREATE OR REPLACE FUNCTION fanfare.amount_at(payload jsonb, path text[]) RETURNS numeric LANGUAGE sql IMMUTABLE
+BEGIN ATOMIC
+    SELECT CASE WHEN octet_length(payload #>> path) > 40 THEN NULL
+        WHEN jsonb_typeof(payload #> path) = 'number' THEN (payload #> path)::numeric
+        WHEN jsonb_typeof(payload #> path) = 'string' AND payload #>> path ~ '^-?[0-9]{1,30}([.][0-9]{1,30})?$' THEN (payload #>> path)::numeric END;
+END;
+COMMENT ON FUNCTION fanfare.amount_at IS 'The number at a path of a payload, also if it is text; null if it is longer than 40 characters or no number.';
+
+-- Credits events of `conversion` types to the last push that the person opened, one push per app. A person counts once for
+-- each push, and the values of all events are summed. Only one daemon folds and credits.
+CREATE OR REPLACE FUNCTION fanfare.credit_conversions(depth int DEFAULT 5000) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    due fanfare.conversions_pending[];
+BEGIN
+    WITH taken AS (
+        DELETE FROM fanfare.conversions_pending AS p
+        WHERE p.ctid = ANY (ARRAY(SELECT x.ctid FROM fanfare.conversions_pending AS x WHERE x.due_at <= clock_timestamp()
+            ORDER BY x.due_at LIMIT credit_conversions.depth FOR UPDATE SKIP LOCKED))
+        RETURNING p
+    )
+    SELECT array_agg(t.p) INTO due FROM taken AS t;
+    IF due IS NULL THEN
+        RETURN 0;
+    END IF;
+    WITH last AS MATERIALIZED (
+        SELECT DISTINCT ON (c.path_id, c.person, c.event_id, t.app_id) t.path_id, t.person, t.event_id AS touch_id, t.rule_version, t.variant,
+            t.has_converted, fanfare.amount_at(e.payload, v.conversion_value) AS amount
+        FROM unnest(due) AS c
+        JOIN fanfare.touches AS t ON t.path_id = c.path_id AND t.person = c.person AND t.event_id <> c.event_id
+            AND t.at <= c.created_at AND t.until > c.created_at
+        JOIN fanfare.rule_versions AS v ON v.id = t.rule_version
+        LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(c.event_id) AND e.id = c.event_id
+        ORDER BY c.path_id, c.person, c.event_id, t.app_id, t.at DESC, t.event_id DESC
+    ),
+    credited AS MATERIALIZED (
+        SELECT l.path_id, l.person, l.touch_id, l.rule_version, l.variant, bool_or(l.has_converted) AS had_converted, coalesce(sum(l.amount), 0) AS amount
+        FROM last AS l GROUP BY 1, 2, 3, 4, 5
+    ),
+    marked AS (
+        UPDATE fanfare.touches AS t SET has_converted = true FROM credited AS c
+        WHERE t.path_id = c.path_id AND t.person = c.person AND t.event_id = c.touch_id AND t.rule_version = c.rule_version AND NOT c.had_converted
+    ),
+    counted AS (
+        INSERT INTO fanfare.report_counts AS r (event_id, rule_version, variant, kind, devices, value)
+        SELECT c.touch_id, c.rule_version, c.variant, 5, count(*) FILTER (WHERE NOT c.had_converted), sum(c.amount)
+        FROM credited AS c GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+        ON CONFLICT (event_id, rule_version, variant, kind) DO UPDATE SET devices = r.devices + excluded.devices, value = r.value + excluded.value
+    )
+    INSERT INTO fanfare.report_stats AS r (day, rule_version, variant, kind, devices, value)
+    SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date, c.rule_version, c.variant, 5, count(*) FILTER (WHERE NOT c.had_converted), sum(c.amount)
+    FROM credited AS c GROUP BY 2, 3 ORDER BY 2, 3
+    ON CONFLICT (day, rule_version, variant, kind) DO UPDATE SET devices = r.devices + excluded.devices, value = r.value + excluded.value;
+    RETURN cardinality(due);
+END
+$$;
+COMMENT ON FUNCTION fanfare.credit_conversions IS 'Credits some events of `conversion` types that are due to pushes, and returns how many were due.';
+
+CREATE OR REPLACE FUNCTION fanfare.reports_of(batch_id bigint, event_id bigint, device_id bigint) RETURNS text[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+SELECT ARRAY(
+    SELECT k.kind
+    FROM fanfare.report_log AS x
+    CROSS JOIN LATERAL (
+        SELECT b.rule_version, b.device_ids, b.event_ids FROM fanfare.batch_log AS b WHERE b.day = x.day AND b.id = x.batch_id
+        UNION ALL
+        SELECT b.rule_version, b.device_ids, b.event_ids FROM fanfare.batches AS b WHERE b.id = x.batch_id
+        LIMIT 1
+    ) AS b
+    JOIN fanfare.rule_versions AS v ON v.id = b.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
+    CROSS JOIN LATERAL (
+        SELECT u.position FROM unnest(array_positions(b.device_ids, $3)) AS u (position)
+        WHERE b.event_ids IS NULL OR b.event_ids[u.position] = $2 LIMIT 1
+    ) AS p
+    CROSS JOIN LATERAL (VALUES (0, 'received', x.received), (1, 'shown', x.shown), (2, 'opened', x.opened), (3, 'action', x.acted),
+        (4, 'dismissed', x.dismissed)) AS k (place, kind, marks)
+    WHERE x.day = fanfare.ring_day($1) AND x.batch_id = $1 AND get_bit(k.marks, p.position - 1) = 1
+        AND NOT EXISTS (SELECT FROM fanfare.policies AS y WHERE y.app_id = r.app_id AND y.definition ->> 'report_devices' = 'false')
+    ORDER BY k.place)
+$$;
+COMMENT ON FUNCTION fanfare.reports_of IS 'What a device reported of a push: the column `reports` of the view deliveries, for one delivery.';
+GRANT EXECUTE ON FUNCTION fanfare.reports_of TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.report_variant(rule_version int, variant int) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -10477,7 +10937,8 @@ GRANT EXECUTE ON FUNCTION fanfare.count_accepted TO fanfare_reader;
 -- user for up to 5,000 deliveries. Beyond, the row of a variant has no `accepted`, and a row without a variant has that of
 -- the rule, so that the sum of a rule's rows is always right.
 CREATE OR REPLACE FUNCTION fanfare.funnel(event_id bigint)
-RETURNS TABLE (app text, rule text, variant text, accepted bigint, received bigint, shown bigint, opened bigint, acted bigint, dismissed bigint)
+RETURNS TABLE (app text, rule text, variant text, accepted bigint, received bigint, shown bigint, opened bigint, acted bigint, dismissed bigint,
+    converted bigint, value numeric)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH own AS MATERIALIZED (
     SELECT x.rule_version, sum(x.accepted) AS accepted, sum(x.deliveries) AS deliveries
@@ -10552,13 +11013,13 @@ pushes AS (
 ),
 counts AS (
     -- NULL as a kind stands for accepted.
-    SELECT o.rule_version, NULL::text AS variant, NULL::int AS kind, greatest(o.accepted, g.accepted) AS devices
+    SELECT o.rule_version, NULL::text AS variant, NULL::int AS kind, greatest(o.accepted, g.accepted) AS devices, 0::numeric AS value
     FROM own AS o JOIN reporting AS p ON p.id = o.rule_version LEFT JOIN of_run AS g ON g.rule_id = p.rule_id
     WHERE NOT p.is_divided OR NOT (SELECT s.is_small FROM size AS s)
     UNION ALL
-    SELECT p.id, NULL, NULL, g.accepted FROM reporting AS p JOIN of_run AS g ON g.rule_id = p.rule_id WHERE NOT EXISTS (SELECT FROM own)
+    SELECT p.id, NULL, NULL, g.accepted, 0 FROM reporting AS p JOIN of_run AS g ON g.rule_id = p.rule_id WHERE NOT EXISTS (SELECT FROM own)
     UNION ALL
-    SELECT u.rule_version, CASE WHEN p.is_divided THEN x.variant END, NULL, count(*) FILTER (WHERE u.code = 1)
+    SELECT u.rule_version, CASE WHEN p.is_divided THEN x.variant END, NULL, count(*) FILTER (WHERE u.code = 1), 0
     FROM pushes AS u JOIN reporting AS p ON p.id = u.rule_version
     LEFT JOIN LATERAL (
         SELECT fanfare.group_of(p.seed, p.holdout, p.names, p.upto, coalesce(d.user_id, 'device:' || d.id)) AS variant
@@ -10566,10 +11027,10 @@ counts AS (
     ) AS x ON p.is_divided
     WHERE u.code = 1 OR NOT p.is_divided GROUP BY 1, 2
     UNION ALL
-    SELECT c.rule_version, fanfare.report_variant(c.rule_version, c.variant), c.kind, c.devices
+    SELECT c.rule_version, fanfare.report_variant(c.rule_version, c.variant), c.kind, c.devices, c.value
     FROM fanfare.report_counts AS c WHERE c.event_id = $1
     UNION ALL
-    SELECT s.rule_version, fanfare.variant_of(v.definition::jsonb, d.user_id, s.device_id), k.kind, 1
+    SELECT s.rule_version, fanfare.variant_of(v.definition::jsonb, d.user_id, s.device_id), k.kind, 1, 0
     FROM shared AS s
     JOIN fanfare.rule_versions AS v ON v.id = s.rule_version
     LEFT JOIN fanfare.devices AS d ON d.id = s.device_id
@@ -10579,7 +11040,8 @@ counts AS (
 SELECT a.name, p.name, c.variant, sum(c.devices) FILTER (WHERE c.kind IS NULL)::bigint,
     coalesce(sum(c.devices) FILTER (WHERE c.kind = 0), 0)::bigint, coalesce(sum(c.devices) FILTER (WHERE c.kind = 1), 0)::bigint,
     coalesce(sum(c.devices) FILTER (WHERE c.kind = 2), 0)::bigint, coalesce(sum(c.devices) FILTER (WHERE c.kind = 3), 0)::bigint,
-    coalesce(sum(c.devices) FILTER (WHERE c.kind = 4), 0)::bigint
+    coalesce(sum(c.devices) FILTER (WHERE c.kind = 4), 0)::bigint, coalesce(sum(c.devices) FILTER (WHERE c.kind = 5), 0)::bigint,
+    sum(c.value) FILTER (WHERE c.kind = 5)
 FROM counts AS c JOIN reporting AS p ON p.id = c.rule_version JOIN fanfare.apps AS a ON a.id = p.app_id
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 $$;
@@ -10589,6 +11051,126 @@ COMMENT ON FUNCTION fanfare.funnel IS
     'app reports can be counted.';
 GRANT EXECUTE ON FUNCTION fanfare.funnel TO fanfare_reader;
 
+-- The groups that a rule divides people into, with what the people of each did: of one event, or of a rule's pushes that
+-- were sent in a period. A person is a user, or a device without one, and counts once; people of whom no reports are
+-- stored are left out.
+--
+--   people     those with a push that was accepted, or that were held out
+--   reporting  those of them with a device that can report: one that reported before the push, or its receipt
+--   opened     those of `reporting` who opened the push or chose an action
+--   converted  those of `people` with an event of the rule's `conversion` type within its window from when the push was planned
+--
+-- Both arms of a comparison are people whom a hash chose, so `converted` needs no report: it compares all who were meant
+-- to get the push with all who were held out. Reads every delivery, about 5 microseconds each.
+CREATE OR REPLACE FUNCTION fanfare.arms(event_id bigint, of_app text DEFAULT NULL, of_rule text DEFAULT NULL, since timestamptz DEFAULT NULL,
+    until timestamptz DEFAULT NULL)
+RETURNS TABLE (app text, rule text, rule_version int, variant text, people bigint, reporting bigint, opened bigint, converted bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
+WITH named AS MATERIALIZED (
+    SELECT v.id FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+    WHERE a.name = $2 AND r.name = $3
+),
+batches AS (
+    SELECT b.id, b.rule_version, b.device_ids, NULL::bigint[] AS event_ids, b.outcomes, b.created_at FROM fanfare.batch_log AS b WHERE b.event_id = $1
+    UNION ALL
+    SELECT b.id, b.rule_version, b.device_ids, b.event_ids, b.outcomes, b.created_at FROM fanfare.batch_log AS b
+    WHERE b.event_id IS NULL AND int8range(b.first_event, b.last_event, '[]') @> $1
+    UNION ALL
+    SELECT b.id, b.rule_version, b.device_ids, NULL, b.outcomes, b.created_at FROM fanfare.batch_log AS b
+    WHERE b.closed_at >= $4 AND b.closed_at < $5 AND b.rule_version = ANY (ARRAY(SELECT n.id FROM named AS n))
+),
+deliveries AS (
+    SELECT b.rule_version, u.device_id, b.created_at, get_byte(b.outcomes, u.position::int - 1) AS code,
+        coalesce(get_bit(x.received, u.position - 1) | get_bit(x.shown, u.position - 1), get_bit(x.received, u.position - 1),
+            get_bit(x.shown, u.position - 1), 0) = 1 AS has_received,
+        coalesce(get_bit(x.opened, u.position - 1) | get_bit(x.acted, u.position - 1), get_bit(x.opened, u.position - 1),
+            get_bit(x.acted, u.position - 1), 0) = 1 AS has_opened
+    FROM batches AS b
+    CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
+    LEFT JOIN fanfare.report_log AS x ON x.day = fanfare.ring_day(b.id) AND x.batch_id = b.id
+    WHERE b.event_ids IS NULL OR u.event_id = $1
+),
+divided AS MATERIALIZED (
+    SELECT v.id, r.app_id, a.name AS app, r.name, g.*, v.conversion_within AS within, p.id AS path_id
+    FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+    CROSS JOIN LATERAL fanfare.rule_groups(v.definition::jsonb) AS g
+    LEFT JOIN fanfare.value_paths AS p ON p.event_type = v.conversion_event AND p.path = v.conversion_user
+    WHERE v.id IN (SELECT b.rule_version FROM batches AS b)
+),
+people AS (
+    SELECT g.id, d.user_id IS NULL AS is_device, coalesce(d.user_id, p.device_id::text) AS person, bool_or(p.code = 14) AS is_held_out,
+        min(p.created_at) AS first_at, max(p.created_at) AS last_at,
+        bool_or(p.has_received OR r.since < p.created_at) AS is_reporting, bool_or(p.has_opened) AS has_opened
+    FROM deliveries AS p JOIN divided AS g ON g.id = p.rule_version
+    LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
+    LEFT JOIN fanfare.reporting_devices AS r ON r.device_id = p.device_id
+    WHERE p.code IN (1, 14)
+        AND NOT EXISTS (SELECT FROM fanfare.untracked_users AS u WHERE u.app_id = g.app_id AND u.user_id = d.user_id)
+    GROUP BY 1, 2, 3
+),
+bought AS (
+    SELECT e.path_id, e.value, e.created_at FROM fanfare.event_values AS e JOIN (SELECT DISTINCT g.path_id FROM divided AS g) AS g ON g.path_id = e.path_id
+    WHERE e.created_at >= (SELECT min(p.first_at) FROM people AS p)
+),
+buyers AS (
+    SELECT DISTINCT p.id, p.person
+    FROM people AS p JOIN divided AS g ON g.id = p.id
+    JOIN bought AS b ON b.path_id = g.path_id AND b.value = hashtextextended(p.person, 0)
+    WHERE NOT p.is_device AND b.created_at >= p.first_at AND b.created_at < p.last_at + g.within
+)
+SELECT g.app, g.name, g.id, x.variant, count(*), count(*) FILTER (WHERE p.is_reporting), count(*) FILTER (WHERE p.is_reporting AND p.has_opened),
+    CASE WHEN bool_or(g.path_id IS NOT NULL) THEN count(b.person) END
+FROM people AS p JOIN divided AS g ON g.id = p.id
+LEFT JOIN buyers AS b ON b.id = p.id AND b.person = p.person AND NOT p.is_device
+CROSS JOIN LATERAL (SELECT CASE WHEN p.is_held_out THEN 'holdout'
+    ELSE fanfare.group_of(g.seed, 0, g.names, g.upto, CASE WHEN p.is_device THEN 'device:' || p.person ELSE p.person END) END AS variant) AS x
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+$$;
+COMMENT ON FUNCTION fanfare.arms IS
+    'For each group of people that a rule divides: how many there are, how many have a device that can report, and of these how many opened '
+    'the push, and how many converted; of an event, or of a rule''s pushes in a period.';
+GRANT EXECUTE ON FUNCTION fanfare.arms TO fanfare_reader;
+
+-- The interval is that of two rates compared once: 95 % of such intervals contain the true difference.
+CREATE OR REPLACE FUNCTION fanfare.lift(event_id bigint, of_app text, of_rule text, since timestamptz, until timestamptz)
+RETURNS TABLE (app text, rule text, variant text, people bigint, not_reporting bigint, opened bigint, converted bigint, rate float8,
+    lift float8, low float8, high float8)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+WITH arms AS (
+    SELECT x.app, x.rule, x.variant, sum(x.people) AS people, sum(x.reporting) AS reporting, sum(x.opened) AS opened, sum(x.converted) AS converted
+    FROM fanfare.arms($1, $2, $3, $4, $5) AS x GROUP BY 1, 2, 3
+)
+SELECT a.app, a.rule, a.variant, a.people::bigint, (a.people - a.reporting)::bigint, a.opened::bigint, a.converted::bigint, p.rate,
+    p.rate - q.rate, p.rate - q.rate - i.half, p.rate - q.rate + i.half
+FROM arms AS a
+LEFT JOIN arms AS h ON h.app = a.app AND h.rule = a.rule AND h.variant = 'holdout' AND a.variant IS DISTINCT FROM 'holdout'
+CROSS JOIN LATERAL (SELECT a.converted::float8 / a.people::float8 AS rate) AS p
+CROSS JOIN LATERAL (SELECT h.converted::float8 / h.people::float8 AS rate) AS q
+CROSS JOIN LATERAL (
+    SELECT 1.959963984540054 * sqrt(p.rate * (1 - p.rate) / a.people::float8 + q.rate * (1 - q.rate) / h.people::float8) AS half
+) AS i
+ORDER BY 1, 2, a.variant IS NOT DISTINCT FROM 'holdout' DESC, 3
+$$;
+COMMENT ON FUNCTION fanfare.lift(bigint, text, text, timestamptz, timestamptz) IS 'What both forms of `lift` return.';
+CREATE OR REPLACE FUNCTION fanfare.lift(event_id bigint)
+RETURNS TABLE (app text, rule text, variant text, people bigint, not_reporting bigint, opened bigint, converted bigint, rate float8,
+    lift float8, low float8, high float8)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+SELECT * FROM fanfare.lift($1, NULL, NULL, NULL, NULL)
+$$;
+COMMENT ON FUNCTION fanfare.lift(bigint) IS
+    'For each variant of an event''s rules and for their holdout: the people, how many of them have no device that can report, and what share '
+    'converted; and by how much this is more than in the holdout, with an interval of 95 %.';
+GRANT EXECUTE ON FUNCTION fanfare.lift(bigint) TO fanfare_reader;
+CREATE OR REPLACE FUNCTION fanfare.lift(of_app text, of_rule text, since timestamptz, until timestamptz DEFAULT clock_timestamp())
+RETURNS TABLE (app text, rule text, variant text, people bigint, not_reporting bigint, opened bigint, converted bigint, rate float8,
+    lift float8, low float8, high float8)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+SELECT * FROM fanfare.lift(NULL, $1, $2, $3, $4)
+$$;
+COMMENT ON FUNCTION fanfare.lift(text, text, timestamptz, timestamptz) IS 'The same for the pushes of a rule that were sent in a period.';
+GRANT EXECUTE ON FUNCTION fanfare.lift(text, text, timestamptz, timestamptz) TO fanfare_reader;
+
 SELECT fanfare.create_view('engagement', 'How many pushes were accepted, and how many devices reported what, by day, rule and variant.', $view$
 SELECT x.day, a.name AS app, r.name AS rule, v.version AS rule_version, fanfare.report_variant(x.rule_version, x.variant) AS variant,
     CASE WHEN v.definition -> 'variants' IS NULL THEN coalesce((
@@ -10597,7 +11179,8 @@ SELECT x.day, a.name AS app, r.name AS rule, v.version AS rule_version, fanfare.
         WHERE (s.at AT TIME ZONE 'UTC')::date = x.day AND s.rule_version = x.rule_version AND s.outcome = 1), 0) END::bigint AS accepted,
     sum(x.devices) FILTER (WHERE x.kind = 0)::bigint AS received, sum(x.devices) FILTER (WHERE x.kind = 1)::bigint AS shown,
     sum(x.devices) FILTER (WHERE x.kind = 2)::bigint AS opened, sum(x.devices) FILTER (WHERE x.kind = 3)::bigint AS acted,
-    sum(x.devices) FILTER (WHERE x.kind = 4)::bigint AS dismissed
+    sum(x.devices) FILTER (WHERE x.kind = 4)::bigint AS dismissed, sum(x.devices) FILTER (WHERE x.kind = 5)::bigint AS converted,
+    sum(x.value) FILTER (WHERE x.kind = 5) AS value
 FROM fanfare.report_stats AS x
 JOIN fanfare.rule_versions AS v ON v.id = x.rule_version
 JOIN fanfare.rules AS r ON r.id = v.rule_id

@@ -37,6 +37,13 @@ package struct CampaignCanary: Equatable, Sendable {
         maxFailed = object.text("max_failed").flatMap(Percentage.init)
     }
 
+    /// Creates the canary that is the sample of an experiment.
+    init(share: Percentage, wait: String) {
+        size = .share(share)
+        self.wait = wait
+        maxFailed = nil
+    }
+
     /// The canary as JSON, without defaults.
     var json: JSONValue {
         var object = JSONObject()

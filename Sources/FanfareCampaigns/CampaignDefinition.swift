@@ -6,7 +6,7 @@ package import FanfareProviders
 /// PostgreSQL checks the jsonpaths, the time zone and the calendar dates.
 package struct CampaignDefinition: Sendable {
     /// The keys that a rule does not have.
-    private static let ownKeys = ["schedule", "payload", "rate", "canary", "audience_sql", "payload_sql"]
+    private static let ownKeys = ["schedule", "payload", "rate", "canary", "experiment", "audience_sql", "payload_sql"]
 
     /// The name, unique within the app.
     package let name: String
@@ -24,6 +24,8 @@ package struct CampaignDefinition: Sendable {
     package let rate: CampaignRate?
     /// The canary; nil if the whole audience is sent at once.
     package let canary: CampaignCanary?
+    /// The experiment between its variants; nil if there is none.
+    package let experiment: CampaignExperiment?
     /// The rule: audience, message and options.
     package let rule: CompiledRule
 
@@ -42,6 +44,7 @@ package struct CampaignDefinition: Sendable {
         payload = object["payload"]?.objectValue ?? JSONObject()
         rate = try object["rate"].map { json throws(RuleProblem) in try CampaignRate(json) }
         canary = try object["canary"]?.objectValue.map { json throws(RuleProblem) in try CampaignCanary(json) }
+        experiment = try CampaignExperiment.read(object)
         audienceSQL = try Self.query("audience_sql", object)
         payloadSQL = try Self.query("payload_sql", object)
         for key in [AudienceKey.usersSQL, .tokens] where object["to"]?[key.rawValue] != nil {
@@ -55,8 +58,16 @@ package struct CampaignDefinition: Sendable {
         if schedule?.timeZone == CampaignSchedule.recipient {
             try Self.checkWalked(object, path: "schedule.time_zone", reason: "cannot be recipient for this audience")
         }
-        if canary != nil { try Self.checkWalked(object, path: "canary", reason: "cannot be for this audience") }
+        for (key, isGiven) in [("canary", canary != nil), ("experiment", experiment != nil)] where isGiven {
+            try Self.checkWalked(object, path: key, reason: "cannot be for this audience")
+        }
         rule = try CompiledRule(json: Self.rule(object, name: name, app: app))
+        try experiment?.check(rule.definition.groups)
+    }
+
+    /// What is sent first: the canary, or the sample of the experiment.
+    package var sample: CampaignCanary? {
+        canary ?? experiment.map { CampaignCanary(share: $0.share, wait: $0.wait ?? CampaignExperiment.standardWait) }
     }
 
     /// Rejects an audience that is not expanded in slices, for options that are applied while slicing.
@@ -99,8 +110,8 @@ package struct CampaignDefinition: Sendable {
                 throw RuleProblem(path: "payload_sql", reason: "cannot be with to.\(key.rawValue)", hint: perRow)
             }
         }
-        if hasPayloads && object["canary"] != nil {
-            throw RuleProblem(path: "canary", reason: "cannot be with payload_sql", hint: perRow)
+        for key in ["canary", "experiment"] where hasPayloads && object[key] != nil {
+            throw RuleProblem(path: key, reason: "cannot be with payload_sql", hint: perRow)
         }
         if hasPayloads && isRecipientTime {
             let reason = "cannot be recipient with payload_sql"
@@ -123,6 +134,7 @@ package struct CampaignDefinition: Sendable {
         object["schedule"] = schedule?.json
         object["rate"] = rate?.json
         object["canary"] = canary?.json
+        object["experiment"] = experiment?.json
         if !payload.isEmpty { object["payload"] = .object(payload) }
         // Campaigns default to `bulk`.
         object["lane"] = rule.definition.lane == .bulk ? nil : .string(rule.definition.lane.name)

@@ -3,7 +3,7 @@ internal import FanfareStore
 package import Logging
 package import PostgresClient
 
-/// The campaign tasks of the leader: activates campaigns, evaluates canaries, finishes runs.
+/// The campaign tasks of the leader: activates campaigns, evaluates canaries and experiments, finishes runs.
 package struct CampaignUpkeep {
     private let logger: Logger
 
@@ -23,6 +23,7 @@ package struct CampaignUpkeep {
     package func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         try CampaignChecker(logger: logger).check(on: connection, at: now)
         for verdict in try connection.run(SQL.judgeCanaries(now)) { tell(verdict) }
+        try ExperimentUpkeep(logger: logger).takeTurn(on: connection, at: now)
         for ended in try connection.run(SQL.finishRuns()) { tell(ended) }
     }
 

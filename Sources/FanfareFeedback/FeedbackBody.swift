@@ -10,7 +10,7 @@ enum FeedbackBody {
     /// The maximum payload of a notification, in bytes; PostgreSQL's limit is below 8,000.
     static let notificationLimit = 7_900
 
-    /// Encodes one outcome as JSON.
+    /// Encodes one outcome or report as JSON.
     ///
     /// Ids are strings, as in the HTTP API, because they may exceed the integers of JavaScript.
     static func json(_ item: FeedbackItem) -> JSONValue {
@@ -24,12 +24,15 @@ enum FeedbackBody {
         object["device_id"] = item.deviceID == 0 ? .null : .string("\(item.deviceID)")
         object["user_id"] = item.userID.map(JSONValue.string) ?? .null
         object["token_sha256"] = item.tokenHash.map(JSONValue.string) ?? .null
-        object["outcome"] = .string(item.outcome)
-        object["reason"] = .string(item.reason)
+        if item.report == nil {
+            object["outcome"] = .string(item.outcome)
+            object["reason"] = .string(item.reason)
+        }
         object["event_id"] = .string("\(item.eventID)")
         object["event_type"] = .string(item.eventType)
         object["rule"] = .string(item.rule)
-        object["attempt"] = .number(JSONNumber(item.attempt))
+        if item.report == nil { object["attempt"] = .number(JSONNumber(item.attempt)) }
+        object["action"] = item.action.map(JSONValue.string)
         return .object(object)
     }
 
@@ -38,7 +41,8 @@ enum FeedbackBody {
     /// If a token was reported gone but its device was registered again or its row was locked, the device is not
     /// disabled; the item is then `push.failed`.
     private static func type(of item: FeedbackItem) -> String {
-        switch item.outcome {
+        if let report = item.report { return "push.\(report)" }
+        return switch item.outcome {
         case "accepted": "push.accepted"
         case "gone" where item.isDisabled: "device.disabled"
         default: "push.failed"

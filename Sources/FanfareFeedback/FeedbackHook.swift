@@ -26,9 +26,12 @@ package struct FeedbackHook: Equatable, Sendable {
         let caDigest: [UInt8]?
     }
 
+    /// What is added to the number of a kind of reports to make its code in `fanfare.feedback_hooks`.
+    private static let reportCodes: Int16 = 1_000
+
     package let name: String
     package let way: Way
-    /// The outcome codes that the hook receives.
+    /// The outcome codes, and the codes of reports, that the hook receives.
     package let codes: [Int16]
     package let app: String?
 
@@ -53,9 +56,8 @@ package struct FeedbackHook: Equatable, Sendable {
     private init(_ name: String, _ settings: Configuration.Feedback, _ files: PasswordFile) throws(DaemonError) {
         self.name = name
         app = settings.app
-        codes = (UInt8.min...UInt8.max).filter { settings.outcomes.contains(Outcome(rawValue: $0).kind) }.map(
-            Int16.init
-        )
+        let outcomes = (UInt8.min...UInt8.max).filter { settings.outcomes.contains(Outcome(rawValue: $0).kind) }
+        codes = outcomes.map(Int16.init) + settings.reports.map { Self.reportCodes + ($0 == .opened ? 2 : 3) }
         guard let url = settings.url, let secretFile = settings.secretFile else {
             way = .notify(channel: settings.channel ?? "fanfare_feedback")
             return

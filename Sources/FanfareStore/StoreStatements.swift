@@ -33,7 +33,8 @@ package enum StoreStatements {
         SQL.forgetTopicChanges, SQL.forgetTraffic,
         SQL.hiddenTables,
         SQL.importDevices,
-        SQL.isLoadedFrom, SQL.isRingDayOver, SQL.isStandby, SQL.judgeCanaries, SQL.keepRequest, SQL.limitEvents,
+        SQL.isLoadedFrom, SQL.isRingDayOver, SQL.isStandby, SQL.judgeCanaries, SQL.experimentsDue, SQL.settleExperiment,
+        SQL.holdExperiment, SQL.keepRequest, SQL.limitEvents,
         SQL.liveQuiet, SQL.liveRates, SQL.liveReports, SQL.lockActivation, SQL.lockQuestion, SQL.logLengths,
         SQL.lookAround,
         SQL.newPreferences,
@@ -54,7 +55,8 @@ package enum StoreStatements {
         SQL.storedFuses, SQL.takeCampaign, SQL.takeFeedbackHook, SQL.takeQueryRun, SQL.topicIDs, SQL.usersInPayload,
         SQL.tryLock,
         SQL.unlock, SQL.waitingEvents,
-        SQL.findByValue, SQL.forgetRetractions, SQL.forgetValuePaths, SQL.forgetValues, SQL.lockRetractions,
+        SQL.creditConversions, SQL.findByValue, SQL.forgetRetractions, SQL.forgetTouches, SQL.forgetValuePaths,
+        SQL.forgetValues, SQL.lockRetractions,
         SQL.nextRetraction, SQL.noteRetracted, SQL.retractedDeliveries, SQL.retractionMatches, SQL.sendRetractions,
     ]
 }

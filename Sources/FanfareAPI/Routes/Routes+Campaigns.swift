@@ -37,11 +37,14 @@ extension Routes {
         ]
         + [CampaignChange.pause, .resume, .abort].map { change in
             Route(.post, "/v1/apps/{app}/campaigns/{campaign}/\(change.rawValue)", .operator) { call in
-                try call.fields(orEmpty: true).end()
+                var fields = try call.fields(orEmpty: true)
+                let winner = change == .resume ? try fields.text(orNil: "winner") : nil
+                try fields.end()
                 let (app, campaign) = (call.name("app"), call.name("campaign"))
                 return Answer(
                     try await call.noted {
-                        ["changed": .bool(try await $0.change(change, app: app, campaign: campaign))]
+                        let isChanged = try await $0.change(change, app: app, campaign: campaign, winner: winner)
+                        return ["changed": .bool(isChanged)]
                     }
                 )
             }

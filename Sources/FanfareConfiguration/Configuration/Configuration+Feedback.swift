@@ -2,7 +2,7 @@ public import FanfareCore
 public import PushTransport
 
 extension Configuration {
-    /// One feedback hook: the outcomes that it receives, and how.
+    /// One feedback hook: the outcomes and reports that it receives, and how.
     public struct Feedback: Equatable, Sendable {
         /// The URL that outcomes are posted to; nil for a hook that notifies.
         public var url: HTTPSURL?
@@ -12,12 +12,22 @@ extension Configuration {
         public var channel: String?
         /// The outcomes that the hook receives.
         public var outcomes = [OutcomeKind.gone]
+        /// What devices report that the hook receives.
+        public var reports: [Report] = []
         /// The app whose outcomes it receives; nil for all apps.
         public var app: String?
         /// Networks with addresses that are not public and may still be connected to.
         public var allowedNetworks: [String] = []
         /// Absolute path of a PEM file with CAs to trust; nil for the system's.
         public var caFile: String?
+
+        /// A kind of reports that a hook can receive.
+        public enum Report: String, CaseIterable, Sendable {
+            /// The user opened the push.
+            case opened
+            /// The user chose an action of the push.
+            case action
+        }
 
         /// Makes a hook with all defaults.
         public init() {}
@@ -56,6 +66,13 @@ extension Configuration.Feedback {
             .outcomes,
             "Which outcomes are sent. `gone` reports tokens whose devices are disabled; `accepted` reports every "
                 + "successful push. In an environment variable, separate the entries with commas."
+        ),
+        .init(
+            ofFeedback: "reports",
+            \.reports,
+            .reports,
+            "Which reports of devices are sent, each once: that the user opened a push, or chose an action. In an "
+                + "environment variable, separate the entries with commas."
         ),
         .init(
             ofFeedback: "app",
@@ -136,31 +153,48 @@ extension ConfigurationValueKind<String> {
 }
 
 extension ConfigurationValueKind<[OutcomeKind]> {
-    /// Outcomes that a hook can receive.
+    /// Outcomes that a hook can receive, at least one.
     static var outcomes: Self {
-        let words = Configuration.Feedback.tellable.map(\.rawValue)
+        list(of: Configuration.Feedback.tellable, named: "an outcome that can be told", least: 1)
+    }
+}
+
+extension ConfigurationValueKind<[Configuration.Feedback.Report]> {
+    /// Reports of devices that a hook can receive.
+    static var reports: Self {
+        list(of: Configuration.Feedback.Report.allCases, named: "a report that can be told", least: 0)
+    }
+}
+
+extension ConfigurationValueKind {
+    /// A list of words, each once.
+    private static func list<Word: RawRepresentable & Equatable & Sendable>(
+        of known: [Word],
+        named noun: String,
+        least: Int
+    ) -> Self where Value == [Word], Word.RawValue == String {
+        let words = known.map(\.rawValue)
         return .init(
             name: "list of strings",
             range: words.joined(separator: " | "),
             parse: { (raw, _) throws(ConfigurationValueError) in
-                let texts = try raw.list(expected: "expected a list of outcomes")
-                guard !texts.isEmpty else { throw ConfigurationValueError("expected at least one outcome, found none") }
-                var kinds: [OutcomeKind] = []
+                let texts = try raw.list(expected: "expected a list of \(words.joined(separator: ", "))")
+                guard texts.count >= least else {
+                    throw ConfigurationValueError("expected at least one word, found none")
+                }
+                var found: [Word] = []
                 for (index, text) in texts.enumerated() {
-                    guard let kind = OutcomeKind(rawValue: text), Configuration.Feedback.tellable.contains(kind) else {
+                    guard let word = Word(rawValue: text), known.contains(word) else {
                         let near =
                             NearestName.suggestion(for: text, among: words).map { "; did you mean “\($0)”?" } ?? ""
-                        throw ConfigurationValueError(
-                            "“\(text.prefix(40))” is not an outcome that can be told\(near)",
-                            element: index
-                        )
+                        throw ConfigurationValueError("“\(text.prefix(40))” is not \(noun)\(near)", element: index)
                     }
-                    guard !kinds.contains(kind) else {
+                    guard !found.contains(word) else {
                         throw ConfigurationValueError("“\(text)” is listed twice", element: index)
                     }
-                    kinds.append(kind)
+                    found.append(word)
                 }
-                return kinds
+                return found
             },
             text: { "[\($0.map(\.rawValue).joined(separator: ", "))]" }
         )

@@ -38,13 +38,14 @@ extension CanaryGate {
                 )
             case ("failed", false):
                 (Badge(.quiet, row.state), "Too many failed; an operator resumed or aborted the rest.")
+            case ("passed", _) where row.isExperiment: Self.experiment(row)
             case ("passed", _): (Badge(.good, "passed"), "Few enough failed: the rest is sent.")
             case (_, true): (Badge(.busy, "waiting"), "The rest waits for its result.")
             default: (Badge(.quiet, row.state), "It was not evaluated.")
             }
         let href = CampaignProgressCard.href(summary.campaign.app, summary.campaign.name)
         var actions: [ActionLink] = []
-        if row.verdict == "failed" && isHeld {
+        if row.verdict == "failed" && isHeld || row.isUndecided {
             actions = [
                 ActionLink("Send to the rest", "\(href)/resume", .warn, refused: visit.refusal(.resume)),
                 ActionLink("Abort", "\(href)/abort", .bad, refused: visit.refusal(.abort)),
@@ -64,6 +65,20 @@ extension CanaryGate {
             opens: row.verdict == nil && isHeld ? row.judgedAt.map { Moment($0.microseconds, .short) } : nil,
             actions: actions
         )
+    }
+}
+
+extension CanaryGate {
+    /// How an experiment stands whose sample was sent.
+    private static func experiment(_ row: CanaryStandingRow) -> (Badge, String) {
+        let detail = row.detail.map { "\($0). " } ?? ""
+        if row.isUndecided {
+            return (Badge(.warn, "not decided"), "\(detail)The rest waits.")
+        }
+        guard let winner = row.winner else {
+            return (Badge(.quiet, "not decided"), "\(detail)The rest gets the variants as the sample did.")
+        }
+        return (Badge(.good, winner), "\(detail)The rest gets \(winner).")
     }
 }
 

@@ -196,15 +196,18 @@ extension ConfirmPage {
         isAgain: Bool = false
     ) {
         let standing = CampaignStanding(summary)
+        let isUndecided = summary.canary?.isUndecided == true
         let whyNot: String? =
             switch change {
             case .pause: standing.isPaused ? "it is paused already" : standing.whyNotPause
-            case .resume: standing.isPaused ? nil : "it is not paused"
+            case .resume: standing.isPaused || isUndecided ? nil : "it is not paused"
             case .abort, .drop: standing.whyNotAbort
             }
         let words =
             switch change {
             case .pause: "No run starts, and unsent pushes wait. This takes effect within a second."
+            case .resume where isUndecided && !standing.isPaused:
+                "The rest gets the push now, each user the variant that the hash gives them. `fanfare campaigns resume --winner` sends one variant."
             case .resume:
                 "Unsent pushes go out, and runs start when they are due. What came due meanwhile was not missed."
             case .abort, .drop:

@@ -36,7 +36,7 @@ extension ReportTable {
 struct ReportLine: ViewContext {
     let name: String
     let variant: String
-    /// `12 of 340 accepted`, for each kind.
+    /// `12 of 340 accepted`, for each kind; with the sum of their values for conversions.
     let cells: [String]
 }
 
@@ -47,7 +47,10 @@ extension ReportLine {
         self.init(
             name: name ?? line.day ?? line.rule,
             variant: line.variant ?? "–",
-            cells: line.devices.map { "\(FigureText.count($0))\(whole)" }
+            cells: zip(ReportFunnelLine.kinds, line.devices).map { kind, count in
+                let value = kind == "converted" ? line.value.map { ", value \($0)" } ?? "" : ""
+                return "\(FigureText.count(count))\(whole)\(value)"
+            }
         )
     }
 }

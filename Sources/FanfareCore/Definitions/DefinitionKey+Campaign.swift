@@ -54,6 +54,13 @@ extension DefinitionKey {
                 "A sample of the audience that gets the push before all others, given by exactly one of `share` and `devices`. Each run has a different sample."
             ),
             DefinitionKey(
+                "experiment",
+                .keys(.experiment),
+                range: "beside `variants`; not beside `canary`",
+                hint: #"write {"share": "20%", "wait": "2h", "by": "opened"}"#,
+                "Sends the variants to a sample of the audience, and the variant that does best to the others. Each run has a different sample."
+            ),
+            DefinitionKey(
                 "lane",
                 .word(Lane.allCases.map(\.name)),
                 standard: Lane.bulk.name,
@@ -64,7 +71,7 @@ extension DefinitionKey {
     /// The names of the keys that a campaign has only for its rule.
     package static let namesOfItsRule = [
         "to", "message", "locales", "collapse", "ttl", "delivery", "badge_sql", "category", "quiet_hours", "caps",
-        "variants", "holdout", "report", "as_event", "report_text",
+        "variants", "holdout", "report", "as_event", "report_text", "conversion",
     ]
 
     /// `to` is optional, because `audience_sql` may replace it.

@@ -150,6 +150,13 @@ extension DefinitionKey {
             standard: "false",
             "Whether the text of a reply is stored, and is part of the event of `as_event`. Needs `report: true`."
         ),
+        DefinitionKey(
+            "conversion",
+            .keys(.conversion),
+            range: "beside `report: true` or `holdout`",
+            hint: #"write {"event": "order.paid", "user": "$.new.customer_id", "within": "24h"}"#,
+            "What the pushes should lead to: an event of the same user within some time, which is counted by variant and compared with the holdout."
+        ),
     ]
 
     /// Whether pushes have a handle, for a rule or for an app's policy.

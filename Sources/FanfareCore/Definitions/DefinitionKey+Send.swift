@@ -57,6 +57,7 @@ extension DefinitionKey {
             hint: #"say which messages replace each other, as in "order-7""#,
             "A newer push with the same id replaces an older one on the device. An id that a provider cannot take is hashed."
         ),
+        report(standard: "that of the app's policy"),
     ]
 
     /// The keys of a message's `to`: values where a rule has paths and templates.

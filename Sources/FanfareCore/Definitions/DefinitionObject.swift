@@ -11,11 +11,13 @@ package enum DefinitionObject: String, CaseIterable, Sendable {
     case digest
     case debounce
     case retractOn = "retract_on"
+    case conversion
     case campaign
     case schedule
     case rate
     case ramp
     case canary
+    case experiment
     case policy
     case cap
     case providerPolicy = "provider_policy"
@@ -36,11 +38,13 @@ package enum DefinitionObject: String, CaseIterable, Sendable {
         case .digest: DefinitionKey.digest
         case .debounce: DefinitionKey.debounce
         case .retractOn: DefinitionKey.retractOn
+        case .conversion: DefinitionKey.conversion
         case .campaign: DefinitionKey.campaign
         case .schedule: DefinitionKey.schedule
         case .rate: DefinitionKey.rate
         case .ramp: DefinitionKey.ramp
         case .canary: DefinitionKey.canary
+        case .experiment: DefinitionKey.experiment
         case .policy: DefinitionKey.policy
         case .cap: DefinitionKey.cap
         case .providerPolicy: DefinitionKey.providerPolicy

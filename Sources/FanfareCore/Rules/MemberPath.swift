@@ -30,6 +30,12 @@ struct MemberPath: Equatable, Sendable {
         self.steps = steps
     }
 
+    /// The members, from the outermost; nil if the path accesses elements, or is `$` itself.
+    var names: [String]? {
+        let names = steps.compactMap { if case .member(let name) = $0 { name } else { nil } }
+        return names.count == steps.count && !names.isEmpty ? names : nil
+    }
+
     /// Evaluates the path in jsonpath's lax mode: arrays on the way are unwrapped, and missing members are skipped.
     ///
     /// - Parameter value: the root.

@@ -48,6 +48,8 @@ public struct RuleDefinition: Equatable, Sendable {
     public let retractOn: RetractDefinition?
     /// What devices report of its pushes.
     public let reports: ReportDefinition
+    /// What its pushes should lead to, if it is counted.
+    public let conversion: ConversionDefinition?
 
     /// Parses a rule.
     ///
@@ -82,6 +84,7 @@ public struct RuleDefinition: Equatable, Sendable {
         digest = try DigestDefinition.read(object)
         retractOn = try RetractDefinition.read(object)
         reports = try ReportDefinition(object, audience)
+        conversion = try ConversionDefinition.read(object)
         guard !message.isEmpty else {
             throw RuleProblem(path: "message", reason: "is empty", hint: "say what to send")
         }
@@ -111,9 +114,8 @@ public struct RuleDefinition: Equatable, Sendable {
         if !enabled { object["enabled"] = false }
         object["badge_sql"] = badgeSQL.map(JSONValue.string)
         for member in suppressions.json.members + groups.json.members { object[member.key] = member.value }
-        for member in (digest?.json.members ?? []) + (retractOn?.json.members ?? []) + reports.json.members {
-            object[member.key] = member.value
-        }
+        let optional = [digest?.json, retractOn?.json, reports.json, conversion?.json].compactMap { $0?.members }
+        for member in optional.joined() { object[member.key] = member.value }
         return .object(object)
     }
 

@@ -113,7 +113,7 @@ extension JSONNumber {
     /// Makes a number of a figure; the text of a finite `Double` is a JSON number.
     ///
     /// - Parameter figure: the figure; infinity is clamped to the largest number, and NaN to 0.
-    fileprivate init(figure: Double) {
+    package init(figure: Double) {
         let largest = Double.greatestFiniteMagnitude
         self.init(uncheckedLiteral: figure.isNaN ? "0" : "\(min(max(figure, -largest), largest))")
     }

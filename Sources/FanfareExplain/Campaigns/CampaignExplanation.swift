@@ -19,6 +19,8 @@ public struct CampaignExplanation: Sendable {
     package let messages: [RuleExplanation]
     /// The forecast; nil if the audience is not counted.
     package let forecast: SendingForecast?
+    /// What its experiment can find; nil without one, or if the audience is not counted.
+    package let experiment: ExperimentForecast?
     /// The zones in which the campaign's local time has passed; nil if all devices share one due time.
     package let passed: PassedZones?
 
@@ -40,6 +42,7 @@ public struct CampaignExplanation: Sendable {
         forecast = audience.counts.map { [campaign] in
             SendingForecast($0.groups, from: run.firesAt, campaign, limits)
         }
+        experiment = audience.counts.flatMap { [campaign] in ExperimentForecast(devices: $0.sum.devices, campaign) }
         passed = campaign.wall(of: run).flatMap { [campaign] _ in
             zones.map { PassedZones($0, from: run.firesAt, ttl: campaign.timeToLive) }
         }
@@ -80,6 +83,12 @@ public struct CampaignExplanation: Sendable {
         if forecast?.isRampWasted == true {
             warnings.append("the ramp begins when it is planned, and is over before the first push leaves")
         }
+        if let experiment, experiment.isTooSmall {
+            warnings.append(
+                "the experiment names no winner: about \(experiment.smallestArm) devices get its smallest variant, "
+                    + "and \(Experiment.leastRecipients) people are needed"
+            )
+        }
         return warnings
     }
 
@@ -106,6 +115,7 @@ public struct CampaignExplanation: Sendable {
         object["canary"] = forecast?.canary.map { devices in
             ["devices": JSONValue(devices), "judged_at": forecast?.judgedAt.map { JSONValue($0) } ?? .null]
         }
+        object["experiment"] = experiment?.json ?? .null
         object["first_at"] = forecast?.firstAt.map { JSONValue($0) } ?? .null
         object["last_at"] = forecast?.lastAt.map { JSONValue($0) } ?? .null
         object["seconds"] = JSONValue(orNull: forecast?.seconds)

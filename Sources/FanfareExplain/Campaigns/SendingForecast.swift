@@ -38,12 +38,12 @@ package struct SendingForecast: Equatable, Sendable {
     ) {
         let total = Double(groups.reduce(0) { $0 + $1.devices })
         let share =
-            switch campaign.canary?.size {
+            switch campaign.sample?.size {
             case nil: 1.0
             case .share(let share): share.part
             case .devices(let count): min(1, Double(count) / max(1, total))
             }
-        let course = SendingCourse(begin: begin, ttl: campaign.timeToLive, canary: campaign.canary, share: share)
+        let course = SendingCourse(begin: begin, ttl: campaign.timeToLive, canary: campaign.sample, share: share)
         let speed = SendingSpeed(campaign.rate, limit: limits.app)
         let judged = course.verdict(groups, speed)
         let whole = course.line(groups, speed, judged: judged)
@@ -54,7 +54,7 @@ package struct SendingForecast: Equatable, Sendable {
         }
         firstAt = course.time(whole.first)
         lastAt = course.time(([whole] + parts).compactMap(\.last).max())
-        canary = campaign.canary.map { _ in Int64((total * share).rounded()) }
+        canary = campaign.sample.map { _ in Int64((total * share).rounded()) }
         judgedAt = course.time(judged)
         expired = Int64(max(whole.expired, parts.reduce(0) { $0 + $1.expired }).rounded())
         isLimited = speed != nil || !parts.isEmpty

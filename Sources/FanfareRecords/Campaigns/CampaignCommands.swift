@@ -78,10 +78,10 @@ extension SQL {
         "SELECT fanfare.pause_campaign($1, $2)"
     )
 
-    /// Calls `fanfare.resume_campaign`.
-    package static let resumeCampaign = Statement<Bool, String, String>(
+    /// Calls `fanfare.resume_campaign`; its third bind is the variant that ends an experiment, if any.
+    package static let resumeCampaign = Statement<Bool, String, String, String?>(
         "resume_campaign",
-        "SELECT fanfare.resume_campaign($1, $2)"
+        "SELECT fanfare.resume_campaign($1, $2, $3)"
     )
 
     /// Calls `fanfare.abort_campaign`.
@@ -100,12 +100,16 @@ extension SQL {
 extension PostgresConnection {
     /// Pauses, resumes, aborts or drops a campaign.
     ///
+    /// - Parameters:
+    ///   - change: what to do.
+    ///   - id: the campaign.
+    ///   - winner: to resume, the variant that ends an experiment; nil for none.
     /// - Returns: whether anything changed.
-    package func change(_ change: CampaignChange, of id: RuleID) throws(PostgresError) -> Bool {
+    package func change(_ change: CampaignChange, of id: RuleID, winner: String? = nil) throws(PostgresError) -> Bool {
         let changed =
             switch change {
             case .pause: try run(SQL.pauseCampaign(id.app, id.name))
-            case .resume: try run(SQL.resumeCampaign(id.app, id.name))
+            case .resume: try run(SQL.resumeCampaign(id.app, id.name, winner))
             case .abort: try run(SQL.abortCampaign(id.app, id.name))
             case .drop: try run(SQL.dropCampaign(id.app, id.name))
             }

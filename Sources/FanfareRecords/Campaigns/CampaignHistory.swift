@@ -69,6 +69,14 @@ package struct CanaryStandingRow: Sendable {
     package let judgedAt: Timestamp?
     package let answered: Int64
     package let failed: Int64
+    /// Whether the canary is the sample of an experiment.
+    package let isExperiment: Bool
+    /// Whether the experiment is evaluated, but not decided.
+    package let isUndecided: Bool
+    /// The variant that the others get; nil if there is none.
+    package let winner: String?
+    /// The last verdict of the experiment as text.
+    package let detail: String?
 }
 
 extension SQL {
@@ -80,7 +88,8 @@ extension SQL {
         """
         SELECT o.canary_share::float8, o.canary_devices, o.canary_max_failed::float8, o.verdict,
             CASE WHEN c.is_paused OR h.is_paused THEN 'paused' ELSE h.state END, coalesce(h.reason, c.reason),
-            c.began_at + o.canary_wait, t.answered, t.failed
+            c.began_at + o.canary_wait, t.answered, t.failed, o.experiment IS NOT NULL, o.look_at IS NOT NULL, o.winner,
+            o.figures ->> 'detail'
         FROM fanfare.runs AS o
         JOIN fanfare.gates AS c ON c.id = o.gate_id
         JOIN fanfare.gates AS h ON h.id = o.held_gate_id

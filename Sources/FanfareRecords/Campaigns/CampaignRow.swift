@@ -48,7 +48,7 @@ extension SQL {
         JOIN fanfare.apps AS a ON a.id = c.app_id
         LEFT JOIN LATERAL (
             SELECT r.reason FROM fanfare.rule_versions AS r
-            WHERE r.rule_id = c.rule_id ORDER BY r.version DESC LIMIT 1) AS v ON true
+            WHERE r.rule_id = c.rule_id AND r.winner_of IS NULL ORDER BY r.version DESC LIMIT 1) AS v ON true
         LEFT JOIN LATERAL (
             SELECT x.scheduled_at, x.state FROM fanfare.runs AS x
             WHERE x.campaign_id = c.id AND x.test_users IS NULL ORDER BY x.scheduled_at DESC LIMIT 1) AS o ON true

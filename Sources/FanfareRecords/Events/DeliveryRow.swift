@@ -42,6 +42,8 @@ public struct DeliveryRow: Sendable {
     package let at: Timestamp?
     /// A readable explanation, if there is more to say.
     public let detail: String?
+    /// What the device reported: `received`, `shown`, `opened`, `action` and `dismissed`.
+    public let reports: [String]
 
     /// Decodes columns in the order of the properties.
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeliveryRow {
@@ -58,7 +60,8 @@ public struct DeliveryRow: Sendable {
             outcome: try row.string(11),
             reason: try row.string(12),
             at: try row.timestamp(orNil: 13),
-            detail: try row.string(orNil: 14)
+            detail: try row.string(orNil: 14),
+            reports: try row.read(15) ?? []
         )
     }
 }
@@ -74,7 +77,7 @@ extension SQL {
         "event_pushes",
         """
         SELECT p.batch_id, $1::bigint, p.device_id, v.event_type, p.app, p.rule, p.rule_version, p.provider, p.environment, p.user_id,
-            p.attempt, p.outcome, p.reason, p.at, p.detail
+            p.attempt, p.outcome, p.reason, p.at, p.detail, fanfare.reports_of(p.batch_id, $1, p.device_id)
         FROM fanfare.event_pushes($1, $2, $3, $4, $5, $6, $7) AS p
         CROSS JOIN (SELECT (SELECT e.type FROM fanfare.events AS e WHERE e.id = $1) AS event_type) AS v
         ORDER BY p.batch_id, p.device_id NULLS LAST
@@ -94,7 +97,7 @@ extension SQL {
         "user_pushes",
         """
         SELECT batch_id, event_id, device_id, event_type, app, rule, rule_version, provider, environment, $1, attempt, outcome, reason, at,
-            detail
+            detail, fanfare.reports_of(batch_id, event_id, device_id)
         FROM fanfare.user_pushes($1, $2, $3, $4, $5)
         """
     ) { row throws(PostgresError) in

@@ -17,6 +17,10 @@ package struct ReportFunnelRow: Sendable {
     package let opened: Int64
     package let acted: Int64
     package let dismissed: Int64
+    /// The people who opened the push and then did what it should lead to.
+    package let converted: Int64
+    /// The sum of the values of their conversions, as a decimal number; nil if none was credited.
+    package let value: String?
 }
 
 extension SQL {
@@ -26,7 +30,8 @@ extension SQL {
     package static let eventFunnel = Statement<ReportFunnelRow, Int64>(
         "event_funnel",
         """
-        SELECT f.app, f.rule, f.variant, NULL::text, $1::bigint, f.accepted, f.received, f.shown, f.opened, f.acted, f.dismissed
+        SELECT f.app, f.rule, f.variant, NULL::text, $1::bigint, f.accepted, f.received, f.shown, f.opened, f.acted, f.dismissed,
+            f.converted, trim_scale(f.value)::text
         FROM fanfare.funnel($1) AS f
         """,
         row: ReportFunnelRow.init
@@ -40,7 +45,8 @@ extension SQL {
         """
         SELECT e.app, e.rule, e.variant, e.day::text, NULL::bigint, sum(e.accepted)::bigint,
             coalesce(sum(e.received), 0)::bigint, coalesce(sum(e.shown), 0)::bigint, coalesce(sum(e.opened), 0)::bigint,
-            coalesce(sum(e.acted), 0)::bigint, coalesce(sum(e.dismissed), 0)::bigint
+            coalesce(sum(e.acted), 0)::bigint, coalesce(sum(e.dismissed), 0)::bigint,
+            coalesce(sum(e.converted), 0)::bigint, trim_scale(sum(e.value))::text
         FROM fanfare.engagement AS e
         WHERE e.app = $1 AND e.rule = $2 AND e.day > (now() AT TIME ZONE 'UTC')::date - $3::int
         GROUP BY e.app, e.rule, e.variant, e.day ORDER BY e.day DESC, e.variant
@@ -55,7 +61,8 @@ extension SQL {
         "campaign_funnel",
         """
         SELECT f.app, $2::text, f.variant, (o.scheduled_at AT TIME ZONE 'UTC')::date::text, o.event_id, f.accepted,
-            f.received, f.shown, f.opened, f.acted, f.dismissed
+            f.received, f.shown, f.opened, f.acted, f.dismissed,
+            f.converted, trim_scale(f.value)::text
         FROM (
             SELECT x.scheduled_at, x.event_id FROM fanfare.runs AS x
             WHERE x.campaign_id = (

@@ -46,7 +46,7 @@ extension SQL {
         FROM fanfare.rules AS r
         JOIN fanfare.apps AS a ON a.id = r.app_id
         CROSS JOIN LATERAL (
-            SELECT * FROM fanfare.rule_versions AS n WHERE n.rule_id = r.id ORDER BY n.version DESC LIMIT 1) AS v
+            SELECT * FROM fanfare.rule_versions AS n WHERE n.rule_id = r.id AND n.winner_of IS NULL ORDER BY n.version DESC LIMIT 1) AS v
         CROSS JOIN LATERAL (SELECT v.state = 'active' AND NOT fanfare.may_take(a.name, v.definition ->> 'event') AS is_beyond) AS b
         WHERE r.dropped_at IS NULL AND r.name NOT LIKE ALL ('{gather/%,send/%}') AND ($1::text[] IS NULL OR a.name = ANY ($1))
         ORDER BY a.name, r.name

@@ -42,7 +42,7 @@ extension SQL {
             FROM days AS d ORDER BY d.day)
         FROM asked AS a
         CROSS JOIN LATERAL (
-            SELECT v.created_at FROM fanfare.rule_versions AS v WHERE v.rule_id = a.rule_id ORDER BY v.version DESC LIMIT 1) AS n
+            SELECT v.created_at FROM fanfare.rule_versions AS v WHERE v.rule_id = a.rule_id AND v.winner_of IS NULL ORDER BY v.version DESC LIMIT 1) AS n
         ORDER BY a.position
         """,
         row: RuleWeeksRow.init

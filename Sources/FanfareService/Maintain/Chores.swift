@@ -167,13 +167,14 @@ struct Chores {
     /// Deletes retractions as old as the logs, and values and paths by which no rule finds events.
     private func forgetRetractions(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(SQL.forgetRetractions(Int32(clamping: context.settings.logRetentionDays)), on: connection)
-        try exhaust(SQL.forgetValues(), on: connection)
-        _ = try connection.runReturningCount(SQL.forgetValuePaths())
+        try exhaust(SQL.forgetValues(Int32(clamping: context.settings.logRetentionDays)), on: connection)
+        _ = try connection.runReturningCount(SQL.forgetValuePaths(Int32(clamping: context.settings.logRetentionDays)))
     }
 
     /// Deletes old counts, actions older than their retention, and what apps do not keep by device once it has counted.
     private func forgetReports(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(SQL.forgetReportCounts(), on: connection)
+        try exhaust(SQL.forgetTouches(), on: connection)
         try exhaust(SQL.forgetReportActions(Int32(clamping: context.settings.reportRetentionDays)), on: connection)
         _ = try connection.runReturningCount(SQL.forgetReportDevices())
     }

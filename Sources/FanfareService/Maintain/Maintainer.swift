@@ -139,6 +139,9 @@ struct Maintenance {
             while try connection.run(SQL.foldReports()).first == Int64(ReportFolding.depth) {
                 context.pulses.beat(LeaderRole.maintenance.rawValue)
             }
+            while try connection.run(SQL.creditConversions()).first == Int64(ReportFolding.conversions) {
+                context.pulses.beat(LeaderRole.maintenance.rawValue)
+            }
         }
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval

@@ -22,7 +22,7 @@ extension SQL {
     )
 }
 
-/// One outcome that is delivered to a hook.
+/// One outcome or report that is delivered to a hook.
 package struct FeedbackItem: Equatable {
     package let place: FeedbackPlace
     package let at: Timestamp
@@ -42,6 +42,10 @@ package struct FeedbackItem: Equatable {
     package let attempt: Int16
     package let outcome: String
     package let reason: String
+    /// What a device reported, instead of an outcome: `opened` or `action`; nil for an outcome.
+    package let report: String?
+    /// The action that the user chose; nil for other items.
+    package let action: String?
 }
 
 /// A row of ``SQL/readFeedback``.
@@ -69,20 +73,21 @@ extension SQL {
     package static let readFeedback = Statement<FeedbackRow, FeedbackPlace, Int64?, Int16?, [Int16], String?>(
         "read_feedback",
         """
-        SELECT f.number, p.position::smallint, b.id IS NULL, b.closed_at, a.name, t.provider, t.environment, p.device_id,
+        SELECT f.number, p.position::smallint, b.id IS NULL AND f.kind IS NULL, coalesce(b.closed_at, f.closed_at), a.name, t.provider, t.environment, p.device_id,
             d.user_id, encode(d.token_hash, 'hex'),
             CASE WHEN d.id IS NULL THEN p.device_id <> 0 ELSE d.disabled_at IS NOT NULL AND d.disabled_reason = p.reason END, p.event_id,
-            v.event_type, r.name, b.attempt, p.outcome, p.reason
+            v.event_type, r.name, coalesce(b.attempt, 1::smallint), p.outcome, p.reason, CASE f.kind WHEN 2 THEN 'opened' WHEN 3 THEN 'action' END, f.action
         FROM (
-            SELECT number, batch_id FROM fanfare.feedback
+            SELECT * FROM fanfare.feedback
             -- One that was told whole is not looked at again: the log may have it no more.
             WHERE number >= $1 + ($2 = \(FeedbackPlace.wholeBatch))::int AND number <= coalesce($3, 9223372036854775807)
             ORDER BY number LIMIT \(FeedbackRow.batches)
         ) AS f
         LEFT JOIN fanfare.batch_log AS b ON b.day = fanfare.ring_day(f.batch_id) AND b.id = f.batch_id
-        LEFT JOIN fanfare.rule_versions AS v ON v.id = b.rule_version
+        LEFT JOIN fanfare.rule_versions AS v ON v.id = coalesce(b.rule_version, f.rule_version)
         LEFT JOIN fanfare.rules AS r ON r.id = v.rule_id
-        LEFT JOIN fanfare.targets AS t ON t.id = b.target_id
+        LEFT JOIN fanfare.devices AS y ON y.id = f.device_id
+        LEFT JOIN fanfare.targets AS t ON t.id = coalesce(b.target_id, y.target_id)
         LEFT JOIN fanfare.apps AS a ON a.id = t.app_id
         LEFT JOIN LATERAL (
             SELECT q.position, b.device_ids[q.position] AS device_id, coalesce(b.event_id, b.event_ids[q.position]) AS event_id,
@@ -94,6 +99,9 @@ extension SQL {
             LEFT JOIN fanfare.outcome_codes AS k ON k.code = q.code
             WHERE q.code = ANY ($5) AND ($6::text IS NULL OR a.name = $6)
                 AND (f.number > $1 OR q.position > $2) AND (f.number < $3 OR q.position <= $4) IS NOT FALSE
+            UNION ALL
+            SELECT 1, f.device_id, f.event_id, '', ''
+            WHERE y.id IS NOT NULL AND 1000 + f.kind = ANY ($5) AND ($6::text IS NULL OR a.name = $6) AND (f.number > $1 OR 1 > $2)
         ) AS p ON true
         LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
         ORDER BY f.number, p.position
@@ -120,7 +128,9 @@ extension SQL {
                 rule: try row.string(13),
                 attempt: try row.int16(14),
                 outcome: try row.string(15),
-                reason: try row.string(16)
+                reason: try row.string(16),
+                report: try row.string(orNil: 17),
+                action: try row.string(orNil: 18)
             )
         )
     }

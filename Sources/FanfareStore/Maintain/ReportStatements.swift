@@ -4,6 +4,8 @@ package import PostgresClient
 package enum ReportFolding {
     /// The most reports per statement; if as many were found, there may be more.
     package static let depth = 20_000
+    /// The most events per statement that may be conversions.
+    package static let conversions = 5_000
 }
 
 extension SQL {
@@ -11,6 +13,22 @@ extension SQL {
     package static let foldReports = Statement<Int64>(
         "fold_reports",
         "SELECT fanfare.fold_reports(\(ReportFolding.depth))"
+    )
+
+    /// Credits some events of `conversion` types to the pushes that led to them; returns how many were due.
+    package static let creditConversions = Statement<Int64>(
+        "credit_conversions",
+        "SELECT fanfare.credit_conversions(\(ReportFolding.conversions))"
+    )
+
+    /// Deletes some opened pushes whose window was over an hour ago, and the devices that are gone from those that report.
+    package static let forgetTouches = Statement<Void>(
+        "forget_touches",
+        """
+        DELETE FROM fanfare.touches WHERE ctid = ANY (ARRAY(
+            SELECT t.ctid FROM fanfare.touches AS t WHERE t.until < statement_timestamp() - interval '1 hour'
+            ORDER BY t.until LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
+        """
     )
 
     /// Deletes the reports on batches and events that are older than the retention and share their partition with newer

@@ -23,6 +23,8 @@ package struct RuleColumns: Equatable {
     package var isDigest = false
     /// The events that take its pushes back.
     package var retractOn: RetractDefinition?
+    /// The events that its pushes should lead to.
+    package var conversion: ConversionDefinition?
 }
 
 extension RuleColumns {
@@ -50,7 +52,8 @@ extension RuleColumns {
             supersede: definition.dropsOlder,
             enabled: definition.enabled,
             isDigest: definition.digest != nil,
-            retractOn: definition.retractOn
+            retractOn: definition.retractOn,
+            conversion: definition.conversion
         )
     }
 

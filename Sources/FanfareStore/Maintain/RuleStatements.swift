@@ -67,9 +67,10 @@ package struct ActivateRules: PostgresStatement {
         WITH good AS (
             SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                 $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[], $14::boolean[], $15::text[], $16::text[],
-                $17::text[], $18::bigint[], $19::text[], $20::text[]) AS g (id, event_type,
+                $17::text[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::bigint[]) AS g (id, event_type,
                 when_path, audience, audience_path, devices_path, kind, provider, lane, ttl, supersede, enabled, native_provider,
-                is_digest, retract_event, retract_by, retract_user, retract_within, permissions, presents)
+                is_digest, retract_event, retract_by, retract_user, retract_within, permissions, presents,
+                conversion_event, conversion_user, conversion_value, conversion_within)
         ),
         activated AS (
             UPDATE fanfare.rule_versions AS v
@@ -79,15 +80,16 @@ package struct ActivateRules: PostgresStatement {
                 audience_path = g.audience_path::jsonpath, devices_path = g.devices_path::jsonpath, kind = g.kind,
                 provider = g.provider, lane = g.lane, ttl = make_interval(secs => g.ttl::float8), supersede = g.supersede,
                 enabled = g.enabled, retract_event = g.retract_event,
-                retract_by = CASE WHEN g.retract_by IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(g.retract_by::jsonb)) END,
-                retract_user = CASE WHEN g.retract_user IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(g.retract_user::jsonb)) END,
+                retract_by = fanfare.texts(g.retract_by::jsonb), retract_user = fanfare.texts(g.retract_user::jsonb),
                 retract_within = make_interval(secs => g.retract_within::float8),
                 permissions = g.permissions::text[], presents = g.presents::text[],
+                conversion_event = g.conversion_event, conversion_user = fanfare.texts(g.conversion_user::jsonb),
+                conversion_value = fanfare.texts(g.conversion_value::jsonb), conversion_within = make_interval(secs => g.conversion_within::float8),
                 native_target_id = CASE WHEN g.native_provider IS NOT NULL
                     THEN fanfare.native_target_id_for(r.app_id, g.native_provider, g.audience) END,
                 retired_at = coalesce(v.retired_at, CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
                     SELECT FROM fanfare.rule_versions AS n
-                    WHERE n.rule_id = v.rule_id AND n.version > v.version AND (n.state = 'active' OR n.id = ANY ($1)))
+                    WHERE n.rule_id = v.rule_id AND n.version > v.version AND n.winner_of IS NULL AND (n.state = 'active' OR n.id = ANY ($1)))
                     THEN clock_timestamp() END)
             FROM good AS g, fanfare.rules AS r, fanfare.apps AS a
             WHERE v.id = g.id AND v.state = 'unchecked' AND r.id = v.rule_id AND a.id = r.app_id
@@ -152,6 +154,10 @@ package struct ActivateRules: PostgresStatement {
         binds.append(columns.map(\.retractOn?.within.seconds))
         binds.append(columns.map(\.permissions))
         binds.append(columns.map(\.presents))
+        binds.append(columns.map(\.conversion?.event))
+        binds.append(columns.map { $0.conversion.map { Self.json($0.userPath) } })
+        binds.append(columns.map { $0.conversion?.valuePath.map(Self.json) })
+        binds.append(columns.map(\.conversion?.within.seconds))
     }
 
     private static func json(_ path: [String]) -> String {

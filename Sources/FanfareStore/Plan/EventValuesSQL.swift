@@ -1,6 +1,7 @@
-/// SQL of ``PlanRound`` that stores events by a value of their payload, and what events take back by such a value.
+/// SQL of ``PlanRound`` that stores events by a value of their payload, those that may be conversions, and what events take
+/// back by such a value.
 enum EventValuesSQL {
-    /// The CTEs that write both, without a trailing comma.
+    /// The CTEs that write them, without a trailing comma.
     ///
     /// While no rule names a value, PostgreSQL evaluates one condition and reads no event. Replays, duplicates, and refused
     /// and cancelled events do not count.
@@ -11,6 +12,11 @@ enum EventValuesSQL {
             FROM (SELECT DISTINCT ON (j.id) j.id, j.type, j.payload, j.created_at FROM matches AS j WHERE \(counts)) AS m
             JOIN fanfare.value_paths AS p ON p.event_type = m.type
             WHERE EXISTS (SELECT FROM fanfare.value_paths) AND \(isValue("m.payload", "p.path"))
+            RETURNING path_id, value, event_id, created_at
+        ),
+        converting AS (
+            INSERT INTO fanfare.conversions_pending (path_id, person, event_id, created_at)
+            SELECT v.path_id, v.value, v.event_id, v.created_at FROM valued AS v JOIN fanfare.value_paths AS p ON p.id = v.path_id AND p.converts
         ),
         takers AS (
             INSERT INTO fanfare.value_retractions (rule_id, path_id, value, user_id, event_id, since)

@@ -20,26 +20,44 @@ extension SQL {
         """
     )
 
-    /// Deletes some values older than the longest window of a rule; without such a rule, all.
-    package static let forgetValues = Statement<Void>(
+    /// Deletes some values that no rule needs any more: those of conversions once they are as old as the logs, and others once they
+    /// are older than the longest window in which an event takes back.
+    ///
+    /// Binds: retentionDays.
+    package static let forgetValues = Statement<Void, Int32>(
         "forget_values",
         """
         DELETE FROM fanfare.event_values WHERE ctid = ANY (ARRAY(
-            SELECT e.ctid FROM fanfare.event_values AS e
-            WHERE e.created_at < statement_timestamp() - coalesce((
-                SELECT max(v.retract_within) FROM fanfare.rule_versions AS v WHERE v.retract_event IS NOT NULL AND \(isInForceSQL)), interval '0')
-            ORDER BY e.created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
+            SELECT e.ctid FROM fanfare.value_paths AS p
+            CROSS JOIN LATERAL (
+                SELECT greatest(
+                    (SELECT max(v.retract_within) FROM fanfare.rule_versions AS v
+                    WHERE v.event_type = p.event_type AND v.retract_by = p.path AND v.retract_event IS NOT NULL AND \(isInForceSQL)),
+                    CASE WHEN p.converts THEN $1 * interval '1 day' END, interval '0') AS kept
+            ) AS k
+            CROSS JOIN LATERAL (
+                SELECT x.ctid FROM fanfare.event_values AS x WHERE x.path_id = p.id AND x.created_at < statement_timestamp() - k.kept
+                ORDER BY x.created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED
+            ) AS e
+            LIMIT \(Forgetting.limit)))
         """
     )
 
-    /// Deletes the paths that no active rule names, an hour after one last did.
-    package static let forgetValuePaths = Statement<Void>(
+    /// Deletes the paths without values that no active rule names, an hour after one last did. Those of conversions stay
+    /// as long as a rule version that named them could have sent a push of the logs.
+    ///
+    /// Binds: retentionDays.
+    package static let forgetValuePaths = Statement<Void, Int32>(
         "forget_value_paths",
         """
         DELETE FROM fanfare.value_paths AS p
-        WHERE p.named_at < statement_timestamp() - interval '1 hour' AND NOT EXISTS (
-            SELECT FROM fanfare.rule_versions AS v
-            WHERE v.event_type = p.event_type AND v.retract_by = p.path AND v.retract_event IS NOT NULL AND \(isInForceSQL) OFFSET 0)
+        WHERE p.named_at < statement_timestamp() - interval '1 hour'
+            AND NOT EXISTS (SELECT FROM fanfare.event_values AS e WHERE e.path_id = p.id OFFSET 0)
+            AND NOT EXISTS (
+                SELECT FROM fanfare.rule_versions AS v
+                WHERE (v.event_type = p.event_type AND v.retract_by = p.path AND v.retract_event IS NOT NULL AND \(isInForceSQL)
+                    OR v.conversion_event = p.event_type AND v.conversion_user = p.path AND v.state = 'active'
+                        AND coalesce(v.retired_at > statement_timestamp() - $1 * interval '1 day', true)) OFFSET 0)
         """
     )
 

@@ -40,12 +40,18 @@ extension ToolDatabase {
     ///   - change: the kind of change.
     ///   - app: the campaign's app.
     ///   - name: its name.
+    ///   - winner: to resume, the variant that ends an experiment; nil for none.
     /// - Returns: whether anything changed.
     /// - Throws: ``ToolError``, also if there is no such campaign, except for `drop`.
-    public func change(_ change: CampaignChange, app: String, campaign name: String) async throws(ToolError) -> Bool {
+    public func change(
+        _ change: CampaignChange,
+        app: String,
+        campaign name: String,
+        winner: String? = nil
+    ) async throws(ToolError) -> Bool {
         let id = RuleID(app: app, name: name)
         return try await self.change { connection throws(PostgresError) in
-            try connection.change(change, of: id)
+            try connection.change(change, of: id, winner: winner)
         } action: {
             $0 ? ToolAction("campaign.\(change)", "\(app)/\(name)") : nil
         }

@@ -1,5 +1,6 @@
 public import FanfareCore
 package import FanfareRecords
+package import Foundation
 
 /// The counts of one rule, or of one of its variants, as people read them.
 package struct ReportFunnelLine: Equatable, Sendable {
@@ -11,22 +12,26 @@ package struct ReportFunnelLine: Equatable, Sendable {
     package let eventID: Int64?
     /// The pushes that providers accepted; nil if unknown.
     package var accepted: Int64?
-    /// The numbers of devices that reported each kind, in the order of ``kinds``.
+    /// The numbers of devices that reported each kind, and of people who converted, in the order of ``kinds``.
     package var devices: [Int64]
+    /// The sum of the values of conversions, by variant; empty if none was credited.
+    package var values: [String]
 
-    /// The kinds of reports, in the order in which they are shown.
-    package static let kinds = ["received", "shown", "opened", "acted", "dismissed"]
+    /// The kinds of reports and conversions, in the order in which they are shown.
+    package static let kinds = ["received", "shown", "opened", "acted", "converted", "dismissed"]
 
     fileprivate init(_ row: ReportFunnelRow, variant: String?) {
         (app, rule, day, eventID) = (row.app, row.rule, row.day, row.eventID)
         self.variant = variant
         accepted = row.accepted
         devices = row.devices
+        values = row.value.map { [$0] } ?? []
     }
 
     fileprivate mutating func add(_ row: ReportFunnelRow) {
         if let more = row.accepted { accepted = (accepted ?? 0) + more }
         devices = zip(devices, row.devices).map { $0 + $1 }
+        values += row.value.map { [$0] } ?? []
     }
 
     /// Makes lines of rows: a rule with variants has its sum before them.
@@ -52,7 +57,7 @@ package struct ReportFunnelLine: Equatable, Sendable {
 }
 
 extension ReportFunnelRow {
-    fileprivate var devices: [Int64] { [received, shown, opened, acted, dismissed] }
+    fileprivate var devices: [Int64] { [received, shown, opened, acted, converted, dismissed] }
 
     fileprivate func isOfSamePushes(as other: ReportFunnelRow) -> Bool {
         (app, rule, day, eventID) == (other.app, other.rule, other.day, other.eventID)
@@ -68,6 +73,15 @@ extension ReportFunnelRow {
         object["variant"] = JSONValue(orNull: variant)
         object["accepted"] = accepted.map { JSONValue($0) } ?? .null
         for (kind, count) in zip(ReportFunnelLine.kinds, devices) { object[kind] = JSONValue(count) }
+        object["value"] = value.flatMap { try? JSONValue(parsing: $0) } ?? .null
         return .object(object)
+    }
+}
+
+extension ReportFunnelLine {
+    /// The sum of the values of conversions; nil if none was credited.
+    package var value: Decimal? {
+        let numbers = values.compactMap { Decimal(string: $0) }
+        return numbers.isEmpty ? nil : numbers.reduce(0, +)
     }
 }

@@ -179,7 +179,7 @@ extension DeliveryRow {
             "environment": .string(environment), "device_id": .string("\(place.device)"),
             "user_id": JSONValue(orNull: userID), "attempt": JSONValue(Int64(attempt)), "outcome": .string(outcome),
             "reason": .string(reason), "at": at.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
-            "batch_id": .string("\(place.batch)"),
+            "batch_id": .string("\(place.batch)"), "reports": .array(reports.map(JSONValue.string)),
         ]
     }
 }

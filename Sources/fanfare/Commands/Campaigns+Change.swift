@@ -82,9 +82,27 @@ extension Campaigns {
     }
 
     /// `fanfare campaigns resume`.
-    enum Resume: CampaignStep {
-        static let (change, done) = (CampaignChange.resume, "resumed")
-        static let abstract = "Resume a paused campaign where it stopped, with its future runs."
+    struct Resume: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Resume a paused campaign where it stopped, with its future runs.",
+            discussion: """
+                If the campaign is not paused but waits for its experiment, the rest of the audience gets the push now: the \
+                variant named by --winner, or each user the variant that the hash gives them.
+                """
+        )
+
+        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+        @OptionGroup var campaign: CampaignOptions
+
+        @Option(help: "Ends the campaign's experiment: the variant for the rest of the audience.")
+        var winner: String?
+
+        func run() async throws {
+            let isChanged = try await options.withDatabase { database throws(ToolError) in
+                try await database.change(.resume, app: campaign.app, campaign: campaign.name, winner: winner)
+            }
+            try options.show(["resumed": .bool(isChanged)], isChanged ? "resumed" : "nothing to do")
+        }
     }
 
     /// `fanfare campaigns abort`.

@@ -23,7 +23,7 @@ struct Campaigns: ParsableCommand, DefinitionCommands {
         abstract: "Plan, apply, list, explain, start and stop campaigns.",
         subcommands: [
             PlanFiles<Self>.self, ApplyFiles<Self>.self, ListDefinitions<Self>.self, Show.self, Explain.self,
-            Start.self, Test.self, ChangeCampaign<Pause>.self, ChangeCampaign<Resume>.self, ChangeCampaign<Abort>.self,
+            Start.self, Test.self, ChangeCampaign<Pause>.self, Resume.self, ChangeCampaign<Abort>.self,
             ChangeCampaign<Drop>.self,
         ]
     )

@@ -31,15 +31,26 @@ struct Reports: AsyncParsableCommand {
     @Option(help: "The number of days, for a rule.")
     var days: Int32 = 7
 
+    @Flag(help: "Compare variants with the holdout: how many people converted. Reads every delivery, 5 µs each.")
+    var lift = false
+
     func validate() throws {
         let isOfApp = app != nil && (rule == nil) != (campaign == nil)
         guard event != nil ? app == nil && rule == nil && campaign == nil : isOfApp else {
             throw ValidationError("Give either an event's id, or --app and one of --rule and --campaign.")
         }
+        guard !lift || campaign == nil else { throw ValidationError("Give the id of the run's event with --lift.") }
         guard (1...3660).contains(days) else { throw ValidationError("--days is not 1 to 3660.") }
     }
 
     func run() async throws {
+        if lift {
+            let rows = try await options.withDatabase { database throws(ToolError) in
+                if let event { return try await database.lift(ofEvent: event) }
+                return try await database.lift(ofRule: rule ?? "", app: app ?? "", days: days)
+            }
+            return try options.show(.array(rows.map(\.json)), LiftRow.table(rows))
+        }
         let rows = try await options.withDatabase { database throws(ToolError) in
             if let event { return try await database.funnel(ofEvent: event) }
             if let rule { return try await database.funnel(ofRule: rule, app: app ?? "", days: days) }

@@ -48,8 +48,11 @@ extension CampaignExplanation {
         var lines: [String] = []
         if let forecast, let canary = forecast.canary {
             let judged = forecast.judgedAt.map { ", evaluated about \($0.minuteText)" } ?? ""
-            lines.append("canary: about \(canary) device\(canary == 1 ? "" : "s") first\(judged)")
+            lines.append(
+                "\(campaign.experiment == nil ? "canary" : "experiment"): about \(canary) device\(canary == 1 ? "" : "s") first\(judged)"
+            )
         }
+        if let experiment, !experiment.isTooSmall { lines.append(experiment.line) }
         if let first = forecast?.firstAt, let last = forecast?.lastAt, let seconds = forecast?.seconds {
             let isLimited = forecast?.isLimited ?? false
             let end = isLimited ? "last" : "last due"
@@ -92,5 +95,22 @@ extension CampaignExplanation {
             return count > 0 ? "\(count)\(unit.1)" : nil
         }
         return parts.prefix(2).joined(separator: " ")
+    }
+}
+
+extension ExperimentForecast {
+    /// Which differences are found, as in `it finds 1% to 1.44%, 5% to 5.9% and 20% to 21.7% in 80% of experiments`.
+    fileprivate var line: String {
+        let steps = steps.compactMap { step in
+            step.increase.map { "\(Self.percent(step.base)) to \(Self.percent(step.base + $0))" }
+        }
+        guard let last = steps.last else { return "it finds no difference" }
+        let list = steps.count > 1 ? steps.dropLast().joined(separator: ", ") + " and " + last : last
+        return "of two variants, it finds \(list) in 80% of experiments"
+    }
+
+    private static func percent(_ rate: Double) -> String {
+        let tenths = (rate * 1000).rounded() / 10
+        return "\(tenths == tenths.rounded() ? "\(Int(tenths))" : "\(tenths)")%"
     }
 }

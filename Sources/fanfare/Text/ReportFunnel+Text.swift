@@ -12,14 +12,19 @@ extension ReportFunnelLine {
         let hasVariants = lines.contains { $0.variant != nil }
         var header = first.day == nil ? ["app", "rule"] : ["day"]
         if first.day != nil, first.eventID != nil { header.append("event") }
-        var table = TextTable(header + (hasVariants ? ["variant"] : []) + ["accepted"] + kinds)
+        let hasValues = lines.contains { $0.value != nil }
+        var table = TextTable(
+            header + (hasVariants ? ["variant"] : []) + ["accepted"] + kinds + (hasValues ? ["value"] : [])
+        )
         for line in lines {
             var cells = line.day.map { [$0] } ?? [line.app, line.rule]
             if line.day != nil, let event = line.eventID { cells.append("\(event)") }
             if hasVariants { cells.append(line.variant ?? "-") }
             cells.append(line.accepted.map { "\($0)" } ?? "-")
             let whole = line.accepted.map { " of \($0)" } ?? ""
-            table.append(cells + line.devices.map { "\($0)\(whole)" })
+            cells += line.devices.map { "\($0)\(whole)" }
+            if hasValues { cells.append(line.value.map { "\($0)" } ?? "-") }
+            table.append(cells)
         }
         return "\(table.text)\nNot all devices can report, so these counts are not shares of all recipients."
     }

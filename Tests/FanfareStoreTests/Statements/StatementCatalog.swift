@@ -162,6 +162,10 @@ struct StatementCatalog {
             INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id, not_before)
             SELECT 1, 1, d.target_id, 2, '{1}', o.held_gate_id, '2999-01-01 08:00Z' FROM fanfare.devices AS d, fanfare.runs AS o
             WHERE d.id = \(device) AND o.held_gate_id IS NOT NULL;
+            INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state, gate_id, held_gate_id, canary_share, canary_wait,
+                canary_max_failed, verdict, experiment, look_at)
+            VALUES (1, now() - interval '2 h', \(event), 'running', fanfare.make_gate(1, 3), fanfare.make_gate(1, 3, NULL, 'held'), 0.5, '0 s',
+                0.5, 'passed', '{"by": "opened", "unclear": "hold"}', 'epoch');
             INSERT INTO fanfare.feedback_hooks (name, codes) VALUES ('hook', '{35}');
             INSERT INTO fanfare.feedback_cursors (name, number, owner) VALUES ('hook', 0, 7);
             INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, nextval('fanfare.feedback_sequence')), (8::bigint << 32, NULL);
@@ -410,7 +414,10 @@ struct StatementCatalog {
             SQL.forgetKeys(0),
             SQL.forgetCancels(0),
             SQL.forgetCollapseKeys(),
-            SQL.forgetRetractions(0), SQL.forgetValues(), SQL.forgetValuePaths(),
+            SQL.creditConversions(), SQL.forgetTouches(),
+            SQL.experimentsDue(Timestamp(microseconds: 0)), SQL.settleExperiment(0, nil, "{}"),
+            SQL.holdExperiment(0, "{}", "d", Timestamp(microseconds: 0)),
+            SQL.forgetRetractions(0), SQL.forgetValues(0), SQL.forgetValuePaths(0),
             SQL.oldLogDays(30),
             SQL.isRingDayOver(3, Int32(clamping: 30)),
             SQL.forgetEvents(3, Int32(clamping: 30)),
@@ -647,7 +654,8 @@ struct StatementCatalog {
                 RuleID(app: "shop", name: "by-hand").name,
                 "{}"
             ),
-            SQL.pauseCampaign(id.app, id.name), SQL.resumeCampaign(id.app, id.name), SQL.abortCampaign(id.app, id.name),
+            SQL.pauseCampaign(id.app, id.name), SQL.resumeCampaign(id.app, id.name, nil),
+            SQL.abortCampaign(id.app, id.name),
             SQL.dropCampaign(id.app, id.name),
         ]
     }
@@ -663,7 +671,8 @@ struct StatementCatalog {
             SQL.eventPushes(parts.event, 0, 0, nil, nil, 5, SearchBudget.batches),
             SQL.eventOutcomes(parts.event, 0, SearchBudget.counted),
             SQL.eventVariants(parts.event, 0, 20),
-            SQL.eventRun(parts.event), SQL.eventFunnel(parts.event), SQL.countReportsPending(),
+            SQL.eventRun(parts.event), SQL.eventFunnel(parts.event), SQL.eventLift(parts.event),
+            SQL.ruleLift("shop", "chat", 7), SQL.countReportsPending(),
             SQL.ruleFunnel(rule.app, rule.name, 7), SQL.campaignFunnel("shop", "due", 5),
             SQL.eventEnds([parts.event]),
             SQL.unplannedEvents(),

@@ -22,7 +22,9 @@ import Testing
             shown: 0,
             opened: opened,
             acted: 0,
-            dismissed: 0
+            dismissed: 0,
+            converted: 0,
+            value: nil
         )
     }
 
@@ -33,9 +35,9 @@ import Testing
         }
         #expect(
             lines.dropLast() == [
-                "APP|RULE|VARIANT|ACCEPTED|RECEIVED|SHOWN|OPENED|ACTED|DISMISSED",
-                "shop|ab|all|9000|0 of 9000|0 of 9000|7 of 9000|0 of 9000|0 of 9000",
-                "shop|ab|a|-|0|0|3|0|0", "shop|ab|b|-|0|0|4|0|0",
+                "APP|RULE|VARIANT|ACCEPTED|RECEIVED|SHOWN|OPENED|ACTED|CONVERTED|DISMISSED",
+                "shop|ab|all|9000|0 of 9000|0 of 9000|7 of 9000|0 of 9000|0 of 9000|0 of 9000",
+                "shop|ab|a|-|0|0|3|0|0|0", "shop|ab|b|-|0|0|4|0|0|0",
             ]
         )
     }

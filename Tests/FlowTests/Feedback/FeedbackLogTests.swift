@@ -338,7 +338,9 @@ struct FeedbackLogTests {
             rule: "r",
             attempt: 1,
             outcome: outcome,
-            reason: "Unregistered"
+            reason: "Unregistered",
+            report: nil,
+            action: nil
         )
     }
 

@@ -1,0 +1,55 @@
+extension DefinitionKey {
+    static let conversion = [
+        DefinitionKey("event", .eventType, isRequired: true, "The type of the events that count."),
+        DefinitionKey(
+            "user",
+            .jsonpath,
+            range: "names only, such as `$.new.customer_id`",
+            isRequired: true,
+            "The user in the payload of such an event."
+        ),
+        DefinitionKey(
+            "within",
+            .duration(60...2_592_000),
+            standard: "24h",
+            hint: "write a whole number with m, h or d, such as 30m, 24h or 7d",
+            "How long after a push an event counts."
+        ),
+        DefinitionKey(
+            "value",
+            .jsonpath,
+            range: "names only, such as `$.new.total`",
+            "A number in the payload of such an event. The values of all events are summed, of all currencies alike."
+        ),
+    ]
+
+    static let experiment = [
+        DefinitionKey(
+            "share",
+            .share(1...500_000),
+            range: "above 0% to 50%, with at most four decimals",
+            isRequired: true,
+            hint: "write a share such as 20% or 0.5%",
+            "The share of the audience that gets the push first, divided by the variants' weights."
+        ),
+        DefinitionKey(
+            "wait",
+            .duration(60...604_800),
+            standard: "2h",
+            hint: "write a whole number with m, h or d, such as 2h",
+            "The time between the first responses and the first evaluation. Later ones follow each quarter of it, 20 in all."
+        ),
+        DefinitionKey(
+            "by",
+            .word(["opened", "converted"]),
+            standard: "opened",
+            "What is compared: the share of people who opened the push, or who converted. `opened` needs `report: true`, `converted` needs `conversion`."
+        ),
+        DefinitionKey(
+            "unclear",
+            .word(["hold", "best"]),
+            standard: "hold",
+            "What happens if no variant is clearly better at the first evaluation: the rest waits for a later evaluation or an operator, or gets the variant with the highest rate."
+        ),
+    ]
+}
