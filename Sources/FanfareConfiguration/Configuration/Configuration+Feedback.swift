@@ -155,14 +155,14 @@ extension ConfigurationValueKind<String> {
 extension ConfigurationValueKind<[OutcomeKind]> {
     /// Outcomes that a hook can receive, at least one.
     static var outcomes: Self {
-        list(of: Configuration.Feedback.tellable, named: "an outcome that can be told", least: 1)
+        list(of: Configuration.Feedback.tellable, named: "an outcome", least: 1)
     }
 }
 
 extension ConfigurationValueKind<[Configuration.Feedback.Report]> {
     /// Reports of devices that a hook can receive.
     static var reports: Self {
-        list(of: Configuration.Feedback.Report.allCases, named: "a report that can be told", least: 0)
+        list(of: Configuration.Feedback.Report.allCases, named: "a report", least: 0)
     }
 }
 
@@ -180,14 +180,17 @@ extension ConfigurationValueKind {
             parse: { (raw, _) throws(ConfigurationValueError) in
                 let texts = try raw.list(expected: "expected a list of \(words.joined(separator: ", "))")
                 guard texts.count >= least else {
-                    throw ConfigurationValueError("expected at least one word, found none")
+                    throw ConfigurationValueError("expected at least one outcome, found none")
                 }
                 var found: [Word] = []
                 for (index, text) in texts.enumerated() {
                     guard let word = Word(rawValue: text), known.contains(word) else {
                         let near =
                             NearestName.suggestion(for: text, among: words).map { "; did you mean “\($0)”?" } ?? ""
-                        throw ConfigurationValueError("“\(text.prefix(40))” is not \(noun)\(near)", element: index)
+                        throw ConfigurationValueError(
+                            "“\(text.prefix(40))” is not \(noun) that can be told\(near)",
+                            element: index
+                        )
                     }
                     guard !found.contains(word) else {
                         throw ConfigurationValueError("“\(text)” is listed twice", element: index)

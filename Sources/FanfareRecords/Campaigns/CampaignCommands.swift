@@ -105,6 +105,7 @@ extension PostgresConnection {
     ///   - id: the campaign.
     ///   - winner: to resume, the variant that ends an experiment; nil for none.
     /// - Returns: whether anything changed.
+    /// - Throws: errors of the server.
     package func change(_ change: CampaignChange, of id: RuleID, winner: String? = nil) throws(PostgresError) -> Bool {
         let changed =
             switch change {

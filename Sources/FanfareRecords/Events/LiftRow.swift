@@ -27,7 +27,9 @@ public struct LiftRow: Sendable {
 }
 
 extension SQL {
-    /// Compares what the people of an event did, by rule and variant. It reads every delivery.
+    /// Compares what the people of an event did, by rule and variant.
+    ///
+    /// It reads every delivery.
     ///
     /// Binds: event.
     package static let eventLift = Statement<LiftRow, Int64>(
@@ -36,7 +38,9 @@ extension SQL {
         row: LiftRow.init
     )
 
-    /// The same for a rule's pushes of some days. It reads every delivery.
+    /// The same for a rule's pushes of some days.
+    ///
+    /// It reads every delivery.
     ///
     /// Binds: app, rule, days.
     package static let ruleLift = Statement<LiftRow, String, String, Int32>(

@@ -18,7 +18,9 @@ package struct DueExperiment: Sendable {
 }
 
 extension SQL {
-    /// Reads the experiments that are due to be evaluated. It reads every delivery of their samples.
+    /// Reads the experiments that are due to be evaluated.
+    ///
+    /// It reads every delivery of their samples.
     ///
     /// Binds: now.
     package static let experimentsDue = Statement<DueExperiment, Timestamp>(

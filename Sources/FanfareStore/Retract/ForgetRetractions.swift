@@ -43,8 +43,9 @@ extension SQL {
         """
     )
 
-    /// Deletes the paths without values that no active rule names, an hour after one last did. Those of conversions stay
-    /// as long as a rule version that named them could have sent a push of the logs.
+    /// Deletes the paths without values that no active rule names, an hour after one last did.
+    ///
+    /// Those of conversions stay as long as a rule version that named them could have sent a push of the logs.
     ///
     /// Binds: retentionDays.
     package static let forgetValuePaths = Statement<Void, Int32>(

@@ -176,7 +176,10 @@ struct SchemaTests {
                 + "detail trace_id retracted_at reports"
         ),
         ("upcoming", "id at wall type key ttl app"),
-        ("engagement", "day app rule rule_version variant accepted received shown opened acted dismissed converted value"),
+        (
+            "engagement",
+            "day app rule rule_version variant accepted received shown opened acted dismissed converted value"
+        ),
         ("queue", "app provider environment lane ready in_flight waiting oldest gate"),
         ("health", "name ok detail since"),
         (
