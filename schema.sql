@@ -873,6 +873,7 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('rule', 25, 'as_event', 'event_type', NULL, NULL, NULL, NULL, false, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
     ('rule', 26, 'report_text', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
     ('rule', 27, 'conversion', 'object', 'conversion', NULL, NULL, NULL, false, 'is not an object', 'write {"event": "order.paid", "user": "$.new.customer_id", "within": "24h"}'),
+    ('rule', 28, 'conversion_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 1, 'users', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 2, 'users_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 3, 'tokens', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
@@ -903,8 +904,8 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('retract_on', 2, 'by', 'text', NULL, NULL, NULL, NULL, true, 'is empty', 'name the value that both payloads have, as in "{{room}}"'),
     ('retract_on', 3, 'user', 'text', NULL, NULL, NULL, NULL, false, 'is empty', 'name the user in the payload of the event that takes back, as in "{{user_id}}"'),
     ('retract_on', 4, 'within', 'duration', NULL, 60, 2592000, NULL, false, 'is not a duration from 1m to 30d', 'write a whole number with m, h or d, such as 30m, 24h or 7d'),
-    ('conversion', 1, 'event', 'event_type', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
-    ('conversion', 2, 'user', 'jsonpath', NULL, NULL, NULL, NULL, true, 'is not a string', 'a string is needed'),
+    ('conversion', 1, 'event', 'event_type', NULL, NULL, NULL, NULL, false, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
+    ('conversion', 2, 'user', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('conversion', 3, 'within', 'duration', NULL, 60, 2592000, NULL, false, 'is not a duration from 1m to 30d', 'write a whole number with m, h or d, such as 30m, 24h or 7d'),
     ('conversion', 4, 'value', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('campaign', 1, 'name', 'rule_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
@@ -933,6 +934,7 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('campaign', 24, 'as_event', 'event_type', NULL, NULL, NULL, NULL, false, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
     ('campaign', 25, 'report_text', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
     ('campaign', 26, 'conversion', 'object', 'conversion', NULL, NULL, NULL, false, 'is not an object', 'write {"event": "order.paid", "user": "$.new.customer_id", "within": "24h"}'),
+    ('campaign', 27, 'conversion_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('schedule', 1, 'cron', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('schedule', 2, 'at', 'wall_time', NULL, NULL, NULL, NULL, false, 'is not a time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'),
     ('schedule', 3, 'time_zone', 'time_zone', NULL, NULL, NULL, '{recipient}', false, 'is not a string', 'use a name such as Europe/Madrid, or recipient for each device''s own; without one, it is UTC'),
@@ -1084,7 +1086,8 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     -- The filters of `to`: NULL for none. `unknown` is among permissions if devices that have said none are meant too.
     permissions text[],
     presents text[],
-    -- For `conversion`: the event type, the paths of the user and of the value in its payloads, and the window.
+    -- For `conversion`: the event type, the paths of the user and of the value in its payloads, and the window. For
+    -- `conversion_sql`, the type is `sql:` with the rule's id, and the path of the user is empty.
     conversion_event text,
     conversion_user text[],
     conversion_value text[],
@@ -1148,10 +1151,15 @@ CREATE TABLE IF NOT EXISTS fanfare.value_paths (
     path text[] NOT NULL,
     -- Whether a rule's `conversion` names it: then the value is a user.
     converts boolean NOT NULL DEFAULT false,
+    -- For a conversion_sql: when it last succeeded, and when it was last executed.
+    read_at timestamptz,
+    tried_at timestamptz,
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     UNIQUE (event_type, path)
 );
 SELECT fanfare.add_column('fanfare.value_paths', 'converts', 'boolean NOT NULL DEFAULT false');
+SELECT fanfare.add_column('fanfare.value_paths', 'read_at', 'timestamptz');
+SELECT fanfare.add_column('fanfare.value_paths', 'tried_at', 'timestamptz');
 
 CREATE OR REPLACE FUNCTION fanfare.texts(list jsonb) RETURNS text[] LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN list IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(list)) END;
@@ -1659,6 +1667,8 @@ CREATE TABLE IF NOT EXISTS fanfare.conversions_pending (
     event_id bigint NOT NULL,
     created_at timestamptz NOT NULL,
     due_at timestamptz NOT NULL DEFAULT clock_timestamp() + interval '1 minute',
+    -- The value, if a conversion_sql returned it.
+    amount numeric,
     PRIMARY KEY (path_id, person, event_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 SELECT fanfare.create_index('conversions_pending_due', $$
@@ -4469,16 +4479,24 @@ CREATE OR REPLACE FUNCTION fanfare.conversion_error(rule jsonb, OUT place text, 
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'conversion.' || k.key, 'is beside conversion_sql', 'the query returns the users, times and values: remove one of the two'
+        FROM unnest('{event,user,value}'::text[]) AS k (key) WHERE rule ? 'conversion_sql' AND rule -> 'conversion' ? k.key
+        UNION ALL
+        SELECT 'conversion.' || k.key, 'is missing', 'say which event counts, or find conversions with conversion_sql'
+        FROM unnest('{event,user}'::text[]) AS k (key) WHERE NOT rule ? 'conversion_sql' AND NOT rule -> 'conversion' ? k.key
+        UNION ALL
+        SELECT 'conversion_sql', q.reason, q.hint FROM fanfare.conversion_sql_error(rule ->> 'conversion_sql') AS q WHERE q.reason IS NOT NULL
+        UNION ALL
         SELECT 'conversion.' || k.key, 'is more than names', format('write names with dots between, as in $.new.%s', k.example)
         FROM (VALUES ('user', 'customer_id'), ('value', 'total')) AS k (key, example)
         WHERE rule -> 'conversion' ->> k.key !~ '^ *[$]([.]([[:alpha:]_][[:alnum:]_]*|"[^"]+"))+ *$'
         UNION ALL
-        SELECT 'conversion', 'needs report: true or a holdout', 'without both, it is not known who opened a push or who got none'
+        SELECT CASE WHEN rule ? 'conversion' THEN 'conversion' ELSE 'conversion_sql' END, 'needs report: true or a holdout', 'without both, it is not known who opened a push or who got none'
         WHERE (rule -> 'report')::boolean IS NOT TRUE AND NOT rule ? 'holdout'
         UNION ALL
         SELECT 'conversion.event', format('rules of %s may not take it', rule ->> 'app'),
             format('apps.%s.events of the configuration lists the types that they may take', rule ->> 'app')
-        WHERE NOT fanfare.may_take(rule ->> 'app', rule #>> '{conversion,event}')
+        WHERE rule -> 'conversion' ? 'event' AND NOT fanfare.may_take(rule ->> 'app', rule #>> '{conversion,event}')
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
@@ -4495,7 +4513,7 @@ BEGIN
         WHERE coalesce(campaign #>> '{experiment,by}', 'opened') = 'opened' AND (campaign -> 'report')::boolean IS NOT TRUE
         UNION ALL
         SELECT 'experiment.by', 'needs conversion', 'say which event counts, as in {"event": "order.paid", "user": "$.new.customer_id"}'
-        WHERE campaign #>> '{experiment,by}' = 'converted' AND NOT campaign ? 'conversion'
+        WHERE campaign #>> '{experiment,by}' = 'converted' AND NOT campaign ?| '{conversion,conversion_sql}'
         UNION ALL
         SELECT 'experiment', CASE WHEN campaign ? 'payload_sql' THEN 'cannot be with payload_sql' ELSE 'cannot be for this audience' END,
             CASE WHEN campaign ? 'payload_sql' THEN 'each row is an event of its own: use audience_sql'
@@ -4567,10 +4585,11 @@ BEGIN
         UNION ALL
         SELECT p.place, p.reason, p.hint FROM fanfare.report_error(rule) AS p WHERE rule ?| '{report,as_event,report_text}' AND p.reason IS NOT NULL
         UNION ALL
-        SELECT c.place, c.reason, c.hint FROM fanfare.conversion_error(rule) AS c WHERE rule ? 'conversion' AND c.reason IS NOT NULL
+        SELECT c.place, c.reason, c.hint FROM fanfare.conversion_error(rule) AS c WHERE rule ?| '{conversion,conversion_sql}' AND c.reason IS NOT NULL
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
         PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'badge_sql'), rule ->> 'badge_sql', 'text[]'),
+            fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'conversion_sql'), rule ->> 'conversion_sql', 'timestamptz'),
             fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'to.users_sql'), rule #>> '{to,users_sql}', 'jsonb'), fanfare.warn_of_columns(rule), fanfare.warn_of_nights(rule);
     END IF;
 END
@@ -5970,6 +5989,110 @@ $$;
 COMMENT ON FUNCTION fanfare.users_sql_error IS 'Why a rule cannot have this users_sql, and how to fix it; null if it can.';
 ALTER FUNCTION fanfare.users_sql_error OWNER TO fanfare_sql;
 GRANT EXECUTE ON FUNCTION fanfare.users_sql_error TO fanfare_author;
+
+-- Runs a rule's conversion_sql for conversions since a time, and returns the hash of each user, the time and the number.
+-- Like fanfare.badges, it runs with the rights of fanfare_sql, in a read-only transaction with a timeout.
+CREATE OR REPLACE FUNCTION fanfare.conversions_by_sql(query text, since timestamptz) RETURNS TABLE (person bigint, at timestamptz, amount numeric)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    body CONSTANT text := rtrim(query, E'; \t\r\n');
+    probe refcursor;
+    columns text := 'id, at, value';
+    found bigint := 0;
+    -- The query's own error message and detail, which may be long.
+    words text;
+    more text;
+    advice text;
+BEGIN
+    IF NOT current_setting('transaction_read_only')::boolean THEN
+        RAISE EXCEPTION 'conversions are read in read-only transactions only'
+            USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
+    END IF;
+    BEGIN
+        OPEN probe FOR EXECUTE format(E'SELECT FROM (%s\n) AS q (id, at, value)', body) USING since;
+        CLOSE probe;
+    EXCEPTION WHEN invalid_column_reference THEN
+        columns := 'id, at';
+    END;
+    FOR person, at, amount IN EXECUTE format(
+        E'SELECT hashtextextended(q.id::text, 0), q.at::timestamptz, %s FROM (%s\n) AS q (%s)
+        WHERE q.id IS NOT NULL AND q.at::timestamptz >= $1 LIMIT 100001',
+        CASE WHEN columns = 'id, at' THEN 'NULL::numeric' ELSE 'q.value::numeric' END, body, columns) USING since
+    LOOP
+        found := found + 1;
+        IF found > 100000 THEN
+            RAISE EXCEPTION 'returns more than 100000 rows' USING ERRCODE = '54000', HINT = 'Return only rows since $1.';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+EXCEPTION WHEN OTHERS OR assert_failure THEN
+    GET STACKED DIAGNOSTICS words = MESSAGE_TEXT, more = PG_EXCEPTION_DETAIL, advice = PG_EXCEPTION_HINT;
+    IF octet_length(words) + octet_length(more) + octet_length(advice) <= 8192 THEN
+        RAISE;
+    END IF;
+    RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
+END
+$$;
+ALTER FUNCTION fanfare.conversions_by_sql OWNER TO fanfare_sql;
+
+-- Lets PostgreSQL parse a conversion_sql and resolve its names, as badge_sql_error does.
+CREATE OR REPLACE FUNCTION fanfare.conversion_sql_error(query text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
+DECLARE
+    body CONSTANT text := rtrim(query, E'; \t\r\n');
+    example CONSTANT text := 'write SELECT customer_id, paid_at, total FROM public.orders WHERE paid_at >= $1';
+    probe refcursor;
+    state text;
+BEGIN
+    IF query IS NULL THEN
+        RETURN;
+    ELSIF strpos(query, '$1') = 0 THEN
+        reason := 'does not ask for $1';
+        hint := example;
+        RETURN;
+    END IF;
+    PERFORM set_config('transaction_read_only', 'on', true);
+    BEGIN
+        OPEN probe FOR EXECUTE format(E'SELECT q.id::text, q.at::timestamptz, q.value::numeric FROM (%s\n) AS q (id, at, value)', body) USING now();
+        CLOSE probe;
+    EXCEPTION WHEN invalid_column_reference THEN
+        OPEN probe FOR EXECUTE format(E'SELECT q.id::text, q.at::timestamptz FROM (%s\n) AS q (id, at)', body) USING now();
+        CLOSE probe;
+    END;
+    hint := 'select the user, the time, and at most a number';
+    reason := 'has more than three columns';
+    OPEN probe FOR EXECUTE format(E'SELECT q.more FROM (%s\n) AS q (id, at, value, more)', body) USING now();
+    CLOSE probe;
+    RAISE SQLSTATE 'ZZ000';
+EXCEPTION
+    WHEN SQLSTATE 'ZZ000' THEN
+        NULL;
+    WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
+        OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
+        GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE;
+        IF reason IS NOT NULL AND state = '42P10' THEN
+            reason := NULL;
+            hint := NULL;
+            RETURN;
+        END IF;
+        GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+        IF state = '42501' THEN
+            RAISE WARNING 'conversion_sql: %', reason USING HINT = 'GRANT what it reads to fanfare_sql.';
+            reason := NULL;
+            hint := NULL;
+            RETURN;
+        ELSIF state = '42P10' THEN
+            reason := 'has one column';
+            hint := example;
+            RETURN;
+        END IF;
+        reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, but it must only read' ELSE reason END;
+        hint := CASE WHEN state LIKE '22%' THEN 'guard what fails on some values, as in x / nullif(y, 0)' ELSE coalesce(nullif(hint, ''), example) END;
+END
+$$;
+COMMENT ON FUNCTION fanfare.conversion_sql_error IS 'Why a rule cannot have this conversion_sql, and how to fix it; null if it can.';
+ALTER FUNCTION fanfare.conversion_sql_error OWNER TO fanfare_sql;
+GRANT EXECUTE ON FUNCTION fanfare.conversion_sql_error TO fanfare_author;
 
 -- Runs a campaign's audience_sql, whose columns are a user and optionally a JSON object with template variables for
 -- that user. Each user is returned once, in the order of bucket(seed, user), with the first of the objects if the query
@@ -10858,7 +10981,7 @@ BEGIN
     END IF;
     WITH last AS MATERIALIZED (
         SELECT DISTINCT ON (c.path_id, c.person, c.event_id, t.app_id) t.path_id, t.person, t.event_id AS touch_id, t.rule_version, t.variant,
-            t.has_converted, fanfare.amount_at(e.payload, v.conversion_value) AS amount
+            t.has_converted, coalesce(c.amount, fanfare.amount_at(e.payload, v.conversion_value)) AS amount
         FROM unnest(due) AS c
         JOIN fanfare.touches AS t ON t.path_id = c.path_id AND t.person = c.person AND t.event_id <> c.event_id
             AND t.at <= c.created_at AND t.until > c.created_at

@@ -55,7 +55,8 @@ package enum StoreStatements {
         SQL.storedFuses, SQL.takeCampaign, SQL.takeFeedbackHook, SQL.takeQueryRun, SQL.topicIDs, SQL.usersInPayload,
         SQL.tryLock,
         SQL.unlock, SQL.waitingEvents,
-        SQL.creditConversions, SQL.findByValue, SQL.forgetRetractions, SQL.forgetTouches, SQL.forgetValuePaths,
+        SQL.creditConversions, SQL.dueConversions, SQL.noteConversions, SQL.storeConversions, SQL.findByValue,
+        SQL.forgetRetractions, SQL.forgetTouches, SQL.forgetValuePaths,
         SQL.forgetValues, SQL.lockRetractions,
         SQL.nextRetraction, SQL.noteRetracted, SQL.retractedDeliveries, SQL.retractionMatches, SQL.sendRetractions,
     ]

@@ -105,7 +105,7 @@ extension World {
 }
 
 extension PostgresConnection {
-    fileprivate func timestamp(_ sql: String) throws -> Timestamp {
+    func timestamp(_ sql: String) throws -> Timestamp {
         Timestamp(microseconds: try number("SELECT (extract(epoch FROM (\(sql))::timestamptz) * 1000000)::bigint"))
     }
 }

@@ -78,7 +78,7 @@ import Testing
             let shown = try await api.ask("GET", "/v1/events/\(event)/reports", token: reader)
             let row: JSONValue = [
                 "event_id": .string(event), "app": "shop", "rule": "r", "variant": .null, "accepted": 1, "received": 1,
-                "shown": 1, "opened": 1, "acted": 1, "dismissed": 1,
+                "shown": 1, "opened": 1, "acted": 1, "dismissed": 1, "converted": 0, "value": .null,
             ]
             #expect(try shown.json == ["data": [row]], "\(shown.body)")
             #expect(try await api.ask("GET", "/v1/events/7/reports", token: reader).status == 404)

@@ -71,7 +71,7 @@ extension DefinitionKey {
     /// The names of the keys that a campaign has only for its rule.
     package static let namesOfItsRule = [
         "to", "message", "locales", "collapse", "ttl", "delivery", "badge_sql", "category", "quiet_hours", "caps",
-        "variants", "holdout", "report", "as_event", "report_text", "conversion",
+        "variants", "holdout", "report", "as_event", "report_text", "conversion", "conversion_sql",
     ]
 
     /// `to` is optional, because `audience_sql` may replace it.

@@ -1,19 +1,18 @@
 extension DefinitionKey {
     static let conversion = [
-        DefinitionKey("event", .eventType, isRequired: true, "The type of the events that count."),
+        DefinitionKey("event", .eventType, "The type of the events that count. Required without `conversion_sql`."),
         DefinitionKey(
             "user",
             .jsonpath,
             range: "names only, such as `$.new.customer_id`",
-            isRequired: true,
-            "The user in the payload of such an event."
+            "The user in the payload of such an event. Required without `conversion_sql`."
         ),
         DefinitionKey(
             "within",
             .duration(60...2_592_000),
             standard: "24h",
             hint: "write a whole number with m, h or d, such as 30m, 24h or 7d",
-            "How long after a push an event counts."
+            "How long after a push an event, or a row of the query, counts."
         ),
         DefinitionKey(
             "value",

@@ -157,6 +157,13 @@ extension DefinitionKey {
             hint: #"write {"event": "order.paid", "user": "$.new.customer_id", "within": "24h"}"#,
             "What the pushes should lead to: an event of the same user within some time, which is counted by variant and compared with the holdout."
         ),
+        DefinitionKey(
+            "conversion_sql",
+            .sql,
+            range:
+                "a query of two or three columns that uses $1, at most \(RuleDefinition.sqlLimit) bytes; beside `report: true` or `holdout`",
+            "Finds conversions in your tables instead of by events: a query for users, times and optionally numbers, of which `$1` is the earliest time."
+        ),
     ]
 
     /// Whether pushes have a handle, for a rule or for an app's policy.

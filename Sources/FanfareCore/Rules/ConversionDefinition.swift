@@ -1,18 +1,23 @@
-/// What a rule's pushes should lead to: an event of the same user, within some time.
+/// What a rule's pushes should lead to: something that the same user does within some time.
 public struct ConversionDefinition: Equatable, Sendable {
-    /// The key in a rule.
+    /// How conversions are found.
+    public enum Source: Equatable, Sendable {
+        /// By the events of a type: the path of the user in their payload, and that of a number whose values are summed.
+        case event(String, user: String, value: String?)
+        /// By a query, which returns users, times and numbers.
+        case sql(String)
+    }
+
+    /// The keys in a rule.
     private static let key = "conversion"
-    /// How long after a push an event counts, if the rule does not say.
+    private static let sqlKey = "conversion_sql"
+    /// How long after a push a conversion counts, if the rule does not say.
     private static let standardWindow = TimeSpan(seconds: 86_400)
 
-    /// The type of the events.
-    public let event: String
-    /// The path of the user in their payload, such as `$.new.customer_id`.
-    public let user: String
-    /// How long after a push an event counts.
+    /// How conversions are found.
+    public let source: Source
+    /// How long after a push a conversion counts.
     public let within: TimeSpan
-    /// The path of a number in their payload, whose values are summed; nil to count only.
-    public let value: String?
 
     /// Reads the options of a rule that ``DefinitionObject/rule`` allows.
     ///
@@ -20,21 +25,51 @@ public struct ConversionDefinition: Equatable, Sendable {
     /// - Returns: nil if the rule has no conversion.
     /// - Throws: `RuleProblem` for a path that is more than names, and if nothing can be compared.
     static func read(_ rule: JSONObject) throws(RuleProblem) -> ConversionDefinition? {
-        guard let object = rule[key]?.objectValue else { return nil }
-        guard let user = try path(object, "user") else { return nil }
+        guard rule[key] != nil || rule[sqlKey] != nil else { return nil }
+        let object = rule[key]?.objectValue ?? JSONObject()
+        let source: Source =
+            if let text = rule.text(sqlKey) { try query(text, beside: object) } else { try event(object) }
         guard rule["report"]?.boolValue == true || rule["holdout"] != nil else {
             throw RuleProblem(
-                path: key,
+                path: rule[key] == nil ? sqlKey : key,
                 reason: "needs report: true or a holdout",
                 hint: "without both, it is not known who opened a push or who got none"
             )
         }
         return ConversionDefinition(
-            event: object.text("event") ?? "",
-            user: user,
-            within: object.text("within").flatMap { TimeSpan($0) } ?? standardWindow,
-            value: try path(object, "value")
+            source: source,
+            within: object.text("within").flatMap { TimeSpan($0) } ?? standardWindow
         )
+    }
+
+    private static func event(_ object: JSONObject) throws(RuleProblem) -> Source {
+        for name in ["event", "user"] where object[name] == nil {
+            throw RuleProblem(
+                path: "\(key).\(name)",
+                reason: "is missing",
+                hint: "say which event counts, or find conversions with \(sqlKey)"
+            )
+        }
+        let user = try path(object, "user") ?? ""
+        return .event(object.text("event") ?? "", user: user, value: try path(object, "value"))
+    }
+
+    private static func query(_ sql: String, beside object: JSONObject) throws(RuleProblem) -> Source {
+        for name in ["event", "user", "value"] where object[name] != nil {
+            throw RuleProblem(
+                path: "\(key).\(name)",
+                reason: "is beside \(sqlKey)",
+                hint: "the query returns the users, times and values: remove one of the two"
+            )
+        }
+        guard sql.utf8.count <= RuleDefinition.sqlLimit, sql.contains("$1"), !sql.utf8.contains(0) else {
+            throw RuleProblem(
+                path: sqlKey,
+                reason: "is too long, or does not ask for $1",
+                hint: "write SELECT customer_id, paid_at, total FROM public.orders WHERE paid_at >= $1"
+            )
+        }
+        return .sql(sql)
     }
 
     private static func path(_ object: JSONObject, _ name: String) throws(RuleProblem) -> String? {
@@ -49,20 +84,34 @@ public struct ConversionDefinition: Equatable, Sendable {
         return text
     }
 
-    /// The names of the path ``user``.
-    package var userPath: [String] { MemberPath(user)?.names ?? [] }
-    /// The names of the path ``value``.
-    package var valuePath: [String]? { value.flatMap { MemberPath($0)?.names } }
+    /// The type of the events; nil if a query finds conversions.
+    package var eventType: String? {
+        if case .event(let type, _, _) = source { type } else { nil }
+    }
 
-    /// The key in the form of a rule.
+    /// The names of the path of the user; empty if a query finds conversions.
+    package var userPath: [String] {
+        if case .event(_, let user, _) = source { MemberPath(user)?.names ?? [] } else { [] }
+    }
+
+    /// The names of the path of the value; nil if there is none.
+    package var valuePath: [String]? {
+        if case .event(_, _, let value) = source { value.flatMap { MemberPath($0)?.names } } else { nil }
+    }
+
+    /// The keys in the form of a rule.
     var json: JSONObject {
-        var inner = JSONObject()
-        inner["event"] = .string(event)
-        inner["user"] = .string(user)
+        var (object, inner) = (JSONObject(), JSONObject())
+        switch source {
+        case .event(let type, let user, let value):
+            inner["event"] = .string(type)
+            inner["user"] = .string(user)
+            inner["value"] = value.map { .string($0) }
+        case .sql(let query):
+            object[Self.sqlKey] = .string(query)
+        }
         if within != Self.standardWindow { inner["within"] = .string(within.description) }
-        inner["value"] = value.map { .string($0) }
-        var object = JSONObject()
-        object[Self.key] = .object(inner)
+        if !inner.isEmpty { object[Self.key] = .object(inner) }
         return object
     }
 }

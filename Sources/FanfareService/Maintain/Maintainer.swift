@@ -63,11 +63,13 @@ struct Maintenance {
     private var cancelSweeper: CancelSweeper
     /// Replaced, like the auditor, when this daemon stops leading: failures count only while it leads.
     private var chores: Chores
+    private let conversions: ConversionReader
 
     init(context: StageContext, bells: StageBells, orders: Orders, figures: Figures) {
         (self.context, self.bells, self.orders, self.figures) = (context, bells, orders, figures)
         let (logger, counters) = (context.logger, figures.counters)
         chores = Chores(context: context, counters: counters)
+        conversions = ConversionReader(context: context)
         sweeper = GateSweeper(orders, counters: counters, controller: bells.control, logger: logger)
         cancelSweeper = CancelSweeper(orders.cancels, counters: counters, claimer: bells.claim, logger: logger)
     }
@@ -143,6 +145,7 @@ struct Maintenance {
                 context.pulses.beat(LeaderRole.maintenance.rawValue)
             }
         }
+        try conversions.takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
             try chores.run(on: connection)

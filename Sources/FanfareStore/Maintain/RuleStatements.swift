@@ -67,10 +67,10 @@ package struct ActivateRules: PostgresStatement {
         WITH good AS (
             SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                 $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[], $14::boolean[], $15::text[], $16::text[],
-                $17::text[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::bigint[]) AS g (id, event_type,
+                $17::text[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::text[], $23::text[], $24::bigint[], $25::boolean[]) AS g (id, event_type,
                 when_path, audience, audience_path, devices_path, kind, provider, lane, ttl, supersede, enabled, native_provider,
                 is_digest, retract_event, retract_by, retract_user, retract_within, permissions, presents,
-                conversion_event, conversion_user, conversion_value, conversion_within)
+                conversion_event, conversion_user, conversion_value, conversion_within, is_converted_by_sql)
         ),
         activated AS (
             UPDATE fanfare.rule_versions AS v
@@ -83,7 +83,7 @@ package struct ActivateRules: PostgresStatement {
                 retract_by = fanfare.texts(g.retract_by::jsonb), retract_user = fanfare.texts(g.retract_user::jsonb),
                 retract_within = make_interval(secs => g.retract_within::float8),
                 permissions = g.permissions::text[], presents = g.presents::text[],
-                conversion_event = g.conversion_event, conversion_user = fanfare.texts(g.conversion_user::jsonb),
+                conversion_event = CASE WHEN g.is_converted_by_sql THEN 'sql:' || v.rule_id ELSE g.conversion_event END, conversion_user = fanfare.texts(g.conversion_user::jsonb),
                 conversion_value = fanfare.texts(g.conversion_value::jsonb), conversion_within = make_interval(secs => g.conversion_within::float8),
                 native_target_id = CASE WHEN g.native_provider IS NOT NULL
                     THEN fanfare.native_target_id_for(r.app_id, g.native_provider, g.audience) END,
@@ -154,10 +154,11 @@ package struct ActivateRules: PostgresStatement {
         binds.append(columns.map(\.retractOn?.within.seconds))
         binds.append(columns.map(\.permissions))
         binds.append(columns.map(\.presents))
-        binds.append(columns.map(\.conversion?.event))
+        binds.append(columns.map(\.conversion?.eventType))
         binds.append(columns.map { $0.conversion.map { Self.json($0.userPath) } })
         binds.append(columns.map { $0.conversion?.valuePath.map(Self.json) })
         binds.append(columns.map(\.conversion?.within.seconds))
+        binds.append(columns.map { if case .sql? = $0.conversion?.source { true } else { false } })
     }
 
     private static func json(_ path: [String]) -> String {

@@ -67,7 +67,7 @@ import Testing
         let ofOtherArticles = [
             "order-shipped", "winter-sale", "chat-message", "new-comments", "order-changed", "room-message",
             "message-with-reply",
-            "spring-sale", "order-shipped", "winter-offer",
+            "spring-sale", "order-shipped", "winter-offer", "cart-reminder", "campaign/winter-sale",
         ]
         let campaigns = [
             "weekly-news", "winter-sale", "shop-closes", "good-morning", "come-back", "invoices-due", "big-news",

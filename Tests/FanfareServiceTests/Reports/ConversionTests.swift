@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareService
 @testable import FanfareStore
 
 /// Which push an event of a `conversion` type is credited to, and what a rule changes against its holdout.
@@ -206,5 +207,90 @@ struct ConversionTests {
         let (a, held) = (try #require(counts[0]), try #require(counts[2]))
         let interval = RateTest.once.compare(held, a).interval
         #expect(abs(interval.low - figures[0][2]) < 1e-9 && abs(interval.high - figures[0][3]) < 1e-9)
+    }
+}
+
+/// Conversions that a query finds.
+@Suite(.database)
+struct ConversionQueryTests {
+    private static let query = "SELECT c, at, total FROM public.orders WHERE at >= $1"
+
+    private let world: World
+
+    init() throws {
+        world = try World()
+
+        try world.connection.execute(
+            "CREATE TABLE public.orders (c text, at timestamptz DEFAULT now(), total numeric); GRANT SELECT ON public.orders TO fanfare_sql"
+        )
+    }
+
+    /// Executes the query that is due, and credits what it found.
+    private func read() throws {
+        try world.connection.execute("UPDATE fanfare.value_paths SET tried_at = tried_at - interval '2 minutes'")
+        try ConversionReader(context: world.context).takeTurn(
+            on: world.connection,
+            at: world.connection.timestamp("now()")
+        )
+        try world.connection.execute("UPDATE fanfare.conversions_pending SET due_at = now()")
+        while try world.connection.run(SQL.creditConversions()).first ?? 0 > 0 {}
+    }
+
+    private func alarms() throws -> [String] {
+        try world.connection.column("SELECT name || ': ' || detail FROM fanfare.alarms")
+    }
+
+    @Test func rowsOfTheQueryAreCreditedOnce() throws {
+        let ann = try world.device("a0", user: "ann")
+        let version = try world.rule(
+            "one",
+            event: "one",
+            to: #"{"users": "$.u"}"#,
+            #""report": true, "conversion": {"within": "1h"}, "conversion_sql": "\#(Self.query)""#
+        )
+        let event = try world.emit("one", #"{"u": "ann"}"#)
+        try world.plan()
+        try world.answer()
+        try world.report(2, of: ann, event: event, handle: "fanfare.report_handle(\(event), \(version), 0)")
+        try world.foldReports()
+        try world.connection.execute(
+            "INSERT INTO public.orders VALUES ('ann', now(), 5), ('bob', now(), 7), (NULL, now(), 8)"
+        )
+        for _ in 0..<3 { try read() }
+        let counts = "SELECT devices || ' ' || trim_scale(value) FROM fanfare.report_counts WHERE kind = 5"
+        #expect(try world.connection.column(counts) == ["1 5"])
+        #expect(try world.connection.column("SELECT converted FROM fanfare.lift(\(event))") == ["1"])
+        try world.connection.execute("INSERT INTO public.orders VALUES ('ann', now(), 2)")
+        try read()
+        #expect(try world.connection.column(counts) == ["1 7"])
+        #expect(try alarms() == [])
+    }
+
+    @Test func aFailingQueryRaisesAnAlarmThatEnds() throws {
+        try world.rule(
+            "one",
+            event: "one",
+            to: #"{"users": "$.u"}"#,
+            #""holdout": "5%", "conversion_sql": "\#(Self.query)""#
+        )
+        try world.connection.execute("ALTER TABLE public.orders RENAME TO bills")
+        try read()
+        #expect(try alarms() == [#"conversion_sql/shop/one: relation "public.orders" does not exist"#])
+        try world.connection.execute("ALTER TABLE public.bills RENAME TO orders")
+        try read()
+        #expect(try alarms() == [])
+    }
+
+    @Test(arguments: [
+        ("SELECT c, at, total, 1 FROM public.orders WHERE at >= $1", "has more than three columns"),
+        ("SELECT c FROM public.orders WHERE at >= $1", "has one column"),
+        ("SELECT c, at FROM public.orders", "does not ask for $1"),
+        ("DELETE FROM public.orders WHERE at >= $1 RETURNING c, at", "writes, but it must only read"),
+        ("SELECT c, total FROM public.orders WHERE at >= $1", "cannot cast type numeric to timestamp with time zone"),
+    ])
+    func refusals(_ query: String, _ reason: String) throws {
+        #expect(
+            try world.connection.text("SELECT reason FROM fanfare.conversion_sql_error('\(query)')") == reason
+        )
     }
 }

@@ -166,6 +166,9 @@ struct StatementCatalog {
                 canary_max_failed, verdict, experiment, look_at)
             VALUES (1, now() - interval '2 h', \(event), 'running', fanfare.make_gate(1, 3), fanfare.make_gate(1, 3, NULL, 'held'), 0.5, '0 s',
                 0.5, 'passed', '{"by": "opened", "unclear": "hold"}', 'epoch');
+            INSERT INTO fanfare.value_paths (event_type, path, converts) VALUES ('sql:1', '{}', true);
+            UPDATE fanfare.rule_versions SET conversion_event = 'sql:1', conversion_user = '{}', conversion_within = '1 h',
+                definition = (definition::jsonb || '{"conversion_sql": "SELECT"}')::json WHERE rule_id = 1;
             INSERT INTO fanfare.feedback_hooks (name, codes) VALUES ('hook', '{35}');
             INSERT INTO fanfare.feedback_cursors (name, number, owner) VALUES ('hook', 0, 7);
             INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, nextval('fanfare.feedback_sequence')), (8::bigint << 32, NULL);
@@ -414,7 +417,9 @@ struct StatementCatalog {
             SQL.forgetKeys(0),
             SQL.forgetCancels(0),
             SQL.forgetCollapseKeys(),
-            SQL.creditConversions(), SQL.forgetTouches(),
+            SQL.creditConversions(), SQL.forgetTouches(), SQL.dueConversions(),
+            SQL.storeConversions(1, [1], [Timestamp(microseconds: 0)], ["1.5"], Timestamp(microseconds: 0)),
+            SQL.noteConversions(1, Timestamp(microseconds: 0), "a", "e"),
             SQL.experimentsDue(Timestamp(microseconds: 0)), SQL.settleExperiment(0, nil, "{}"),
             SQL.holdExperiment(0, "{}", "d", Timestamp(microseconds: 0)),
             SQL.forgetRetractions(0), SQL.forgetValues(0), SQL.forgetValuePaths(0),
