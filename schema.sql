@@ -329,6 +329,9 @@ DECLARE
     users text;
 BEGIN
     -- They have other arguments or results now.
+    IF to_regclass('fanfare.event_values_created') IS NOT NULL THEN
+        DROP INDEX fanfare.event_values_created;
+    END IF;
     IF to_regprocedure('fanfare.resume_campaign(text,text)') IS NOT NULL THEN
         DROP FUNCTION fanfare.resume_campaign(text, text);
     END IF;
@@ -1154,12 +1157,15 @@ CREATE TABLE IF NOT EXISTS fanfare.value_paths (
     -- For a conversion_sql: when it last succeeded, and when it was last executed.
     read_at timestamptz,
     tried_at timestamptz,
+    -- Whether no rule names it any more: then its values are deleted, and no more are stored.
+    is_ended boolean NOT NULL DEFAULT false,
     named_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     UNIQUE (event_type, path)
 );
 SELECT fanfare.add_column('fanfare.value_paths', 'converts', 'boolean NOT NULL DEFAULT false');
 SELECT fanfare.add_column('fanfare.value_paths', 'read_at', 'timestamptz');
 SELECT fanfare.add_column('fanfare.value_paths', 'tried_at', 'timestamptz');
+SELECT fanfare.add_column('fanfare.value_paths', 'is_ended', 'boolean NOT NULL DEFAULT false');
 
 CREATE OR REPLACE FUNCTION fanfare.texts(list jsonb) RETURNS text[] LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN list IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(list)) END;
@@ -1170,10 +1176,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     -- The update keeps a concurrent deletion from removing the path.
     INSERT INTO fanfare.value_paths AS p (event_type, path, converts)
-    SELECT n.event_type, n.path, n.converts
+    SELECT n.event_type, n.path, bool_or(n.converts)
     FROM (VALUES (NEW.event_type, NEW.retract_by, false), (NEW.conversion_event, NEW.conversion_user, true)) AS n (event_type, path, converts)
-    WHERE n.path IS NOT NULL ORDER BY 1, 2
-    ON CONFLICT (event_type, path) DO UPDATE SET named_at = excluded.named_at, converts = p.converts OR excluded.converts;
+    WHERE n.path IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (event_type, path) DO UPDATE SET named_at = excluded.named_at, converts = p.converts OR excluded.converts, is_ended = false;
     RETURN NULL;
 END
 $$;
@@ -1683,8 +1689,8 @@ CREATE TABLE IF NOT EXISTS fanfare.touches (
     event_id bigint NOT NULL,
     rule_version int NOT NULL,
     variant smallint NOT NULL,
-    -- When the push was sent, and when its window is over.
-    at timestamptz NOT NULL,
+    -- When the person opened it, by when its report came, and when its window is over.
+    opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     until timestamptz NOT NULL,
     -- Whether an event was credited to it.
     has_converted boolean NOT NULL DEFAULT false,
@@ -4032,6 +4038,14 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.forget_scheduled IS 'Deletes the scheduled events that rules of an app would send to one user only.';
 
+CREATE OR REPLACE FUNCTION fanfare.forget_touches(app text, user_id text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+DELETE FROM fanfare.touches AS t
+WHERE t.path_id = ANY (ARRAY(SELECT p.id FROM fanfare.value_paths AS p WHERE p.converts)) AND t.person = hashtextextended($2, 0)
+    AND t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1)
+$$;
+COMMENT ON FUNCTION fanfare.forget_touches IS 'Deletes the pushes that a user opened, so that no conversion is credited to them.';
+
 CREATE OR REPLACE FUNCTION fanfare.forget_user(app text, user_id text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -4053,9 +4067,7 @@ BEGIN
     DELETE FROM fanfare.reporting_devices AS x USING fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
         AND x.device_id = d.id;
-    DELETE FROM fanfare.touches AS t
-    WHERE t.path_id IN (SELECT p.id FROM fanfare.value_paths AS p WHERE p.converts) AND t.person = hashtextextended(forget_user.user_id, 0)
-        AND t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app);
+    PERFORM fanfare.forget_touches(forget_user.app, forget_user.user_id);
     DELETE FROM fanfare.untracked_users AS u
     WHERE u.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND u.user_id = forget_user.user_id;
     DELETE FROM fanfare.devices AS d
@@ -4519,6 +4531,12 @@ BEGIN
             CASE WHEN campaign ? 'payload_sql' THEN 'each row is an event of its own: use audience_sql'
                 ELSE 'use topic, condition or everyone in to, or audience_sql' END
         WHERE campaign ? 'payload_sql' OR NOT campaign ? 'audience_sql' AND NOT coalesce(campaign -> 'to' ?| '{topic,condition,everyone}', false)
+        UNION ALL
+        SELECT 'experiment', 'cannot be with time_zone: recipient', 'the others would wait for the sample of every zone: give the schedule a zone'
+        WHERE campaign #>> '{schedule,time_zone}' = 'recipient'
+        UNION ALL
+        SELECT 'experiment.wait', 'is not shorter than the ttl', 'the others would expire while they wait: give a longer ttl, which is 24h without one'
+        WHERE fanfare.span_seconds(coalesce(campaign #>> '{experiment,wait}', '2h')) >= fanfare.span_seconds(coalesce(campaign ->> 'ttl', '24h'))
         UNION ALL
         SELECT 'experiment', 'needs two variants', 'give two variants or more a weight above 0'
         WHERE 2 > (SELECT count(*) FROM jsonb_array_elements(coalesce(campaign -> 'variants', '[]')) AS v (variant) WHERE coalesce((v.variant -> 'weight')::bigint, 1) > 0)
@@ -5990,7 +6008,8 @@ COMMENT ON FUNCTION fanfare.users_sql_error IS 'Why a rule cannot have this user
 ALTER FUNCTION fanfare.users_sql_error OWNER TO fanfare_sql;
 GRANT EXECUTE ON FUNCTION fanfare.users_sql_error TO fanfare_author;
 
--- Runs a rule's conversion_sql for conversions since a time, and returns the hash of each user, the time and the number.
+-- Runs a rule's conversion_sql for conversions since a time, and returns the hash of each user, the time and the number: the
+-- first 100,000 by their time.
 -- Like fanfare.badges, it runs with the rights of fanfare_sql, in a read-only transaction with a timeout.
 CREATE OR REPLACE FUNCTION fanfare.conversions_by_sql(query text, since timestamptz) RETURNS TABLE (person bigint, at timestamptz, amount numeric)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -5998,7 +6017,6 @@ DECLARE
     body CONSTANT text := rtrim(query, E'; \t\r\n');
     probe refcursor;
     columns text := 'id, at, value';
-    found bigint := 0;
     -- The query's own error message and detail, which may be long.
     words text;
     more text;
@@ -6016,13 +6034,10 @@ BEGIN
     END;
     FOR person, at, amount IN EXECUTE format(
         E'SELECT hashtextextended(q.id::text, 0), q.at::timestamptz, %s FROM (%s\n) AS q (%s)
-        WHERE q.id IS NOT NULL AND q.at::timestamptz >= $1 LIMIT 100001',
-        CASE WHEN columns = 'id, at' THEN 'NULL::numeric' ELSE 'q.value::numeric' END, body, columns) USING since
+        WHERE q.id IS NOT NULL AND q.at::timestamptz >= $1 ORDER BY 2 LIMIT 100000',
+        CASE WHEN columns = 'id, at' THEN 'NULL::numeric' ELSE 'CASE WHEN abs(q.value::numeric) < 1e30 THEN round(q.value::numeric, 10) END' END,
+        body, columns) USING since
     LOOP
-        found := found + 1;
-        IF found > 100000 THEN
-            RAISE EXCEPTION 'returns more than 100000 rows' USING ERRCODE = '54000', HINT = 'Return only rows since $1.';
-        END IF;
         RETURN NEXT;
     END LOOP;
 EXCEPTION WHEN OTHERS OR assert_failure THEN
@@ -7193,7 +7208,7 @@ BEGIN
         ORDER BY x.id
     LOOP
         RETURN QUERY
-        WITH arms AS MATERIALIZED (SELECT * FROM fanfare.arms(o.event_id))
+        WITH arms AS MATERIALIZED (SELECT * FROM fanfare.arms(o.event_id, most_batches => 500))
         SELECT o.id, o.app, o.campaign, o.event_id, o.experiment ->> 'unclear', coalesce(array_agg(w.name ORDER BY w.place), '{}'),
             coalesce(array_agg(w.weight ORDER BY w.place), '{}'), coalesce(array_agg(coalesce(f.people, 0) ORDER BY w.place), '{}'),
             coalesce(array_agg(coalesce(f.successes, 0) ORDER BY w.place), '{}')
@@ -7205,7 +7220,7 @@ BEGIN
         LEFT JOIN (
             SELECT x.variant, CASE o.experiment ->> 'by' WHEN 'opened' THEN x.reporting ELSE x.people END AS people,
                 CASE o.experiment ->> 'by' WHEN 'opened' THEN x.opened ELSE x.converted END AS successes
-            FROM arms AS x WHERE x.rule_version = fanfare.experiment_version(o.id)
+            FROM arms AS x
         ) AS f ON f.variant = w.name
         WHERE w.weight > 0;
     END LOOP;
@@ -7408,7 +7423,7 @@ BEGIN
     IF FOUND THEN
         PERFORM fanfare.begin_ramp(c.rule_id);
     END IF;
-    DELETE FROM fanfare.alarms AS x WHERE x.name IN ('canary/' || resume_campaign.app || '/' || c.name, 'experiment/' || resume_campaign.app || '/' || c.name);
+    DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || resume_campaign.app || '/' || c.name;
     RETURN fanfare.activate_campaign(c.id) OR has_let_go OR is_settled;
 END
 $$;
@@ -7479,7 +7494,7 @@ BEGIN
         RAISE EXCEPTION 'user_ids: names nobody' USING ERRCODE = '22023', HINT = 'Name the users that shall get it, as in ARRAY[''ann''].';
     END IF;
     -- A test ignores quiet hours, category and caps, so that it arrives each time.
-    rule := rule - '{category,caps,holdout}'::text[] || jsonb_build_object('quiet_hours', 'off', 'name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
+    rule := rule - '{category,caps,holdout,conversion,conversion_sql}'::text[] || jsonb_build_object('quiet_hours', 'off', 'name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
         'lane', 'normal', 'to', '{"users": "$.users"}'::jsonb || (rule -> 'to') - '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel,staged}'::text[]);
     PERFORM fanfare.store_rule(rule);
     -- A daemon runs the query: here it could change the caller's session.
@@ -7512,9 +7527,13 @@ BEGIN
     END IF;
     PERFORM fanfare.abort_query_runs(dropped.id);
     -- A dropped campaign cannot be resumed, so held deliveries would wait for ever.
-    IF dropped.state = 'paused' THEN
-        UPDATE fanfare.runs AS o SET state = 'aborting' WHERE o.campaign_id = dropped.id AND o.state = 'running';
-        PERFORM fanfare.set_gates(dropped.rule_id, 'abort', 'campaign ' || dropped.name || ' was paused when it was dropped');
+    IF dropped.state = 'paused' OR EXISTS (
+        SELECT FROM fanfare.runs AS o JOIN fanfare.gates AS g ON g.id = o.held_gate_id AND g.state = 'held'
+        WHERE o.campaign_id = dropped.id AND o.state = 'running' AND o.experiment IS NOT NULL)
+    THEN
+        UPDATE fanfare.runs AS o SET state = 'aborting', look_at = NULL WHERE o.campaign_id = dropped.id AND o.state = 'running';
+        PERFORM fanfare.set_gates(dropped.rule_id, 'abort', format('campaign %s was %s when it was dropped', dropped.name,
+            CASE WHEN dropped.state = 'paused' THEN 'paused' ELSE 'held for its experiment' END));
     END IF;
     PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign/' || dropped.name);
     PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign-test/' || dropped.name);
@@ -7523,7 +7542,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.drop_campaign IS
-    'Ends a campaign. Planned deliveries are still sent, unless it is paused: then they are aborted.';
+    'Ends a campaign. Planned deliveries are still sent, unless it is paused or waits for its experiment: then they are aborted.';
 GRANT EXECUTE ON FUNCTION fanfare.drop_campaign TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.campaign_from_file(app text, name text) RETURNS boolean
@@ -10624,6 +10643,7 @@ BEGIN
         WHERE u.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = set_tracking.app) AND u.user_id = set_tracking.user_id;
     ELSE
         INSERT INTO fanfare.untracked_users (app_id, user_id) VALUES (fanfare.app_id_for(set_tracking.app), set_tracking.user_id) ON CONFLICT DO NOTHING;
+        PERFORM fanfare.forget_touches(set_tracking.app, set_tracking.user_id);
     END IF;
 END
 $$;
@@ -10889,9 +10909,11 @@ BEGIN
             ON CONFLICT DO NOTHING
         ),
         touched AS (
-            INSERT INTO fanfare.touches (app_id, path_id, person, event_id, rule_version, variant, at, until)
+            INSERT INTO fanfare.touches (app_id, path_id, person, event_id, rule_version, variant, until)
             SELECT DISTINCT ON (p.id, x.person, f.event_id, f.rule_version)
-                v.app_id, p.id, x.person, f.event_id, f.rule_version, f.variant, f.at, f.at + v.conversion_within
+                v.app_id, p.id, x.person, f.event_id, f.rule_version, f.variant, f.at + CASE WHEN EXISTS (
+                    SELECT FROM fanfare.policies AS y WHERE y.app_id = v.app_id AND y.definition ->> 'report_devices' = 'false')
+                THEN least(v.conversion_within, interval '7 days') ELSE v.conversion_within END
             FROM found AS f
             JOIN fanfare.rule_versions AS v ON v.id = f.rule_version AND v.conversion_event IS NOT NULL
             JOIN fanfare.value_paths AS p ON p.event_type = v.conversion_event AND p.path = v.conversion_user
@@ -10984,10 +11006,11 @@ BEGIN
             t.has_converted, coalesce(c.amount, fanfare.amount_at(e.payload, v.conversion_value)) AS amount
         FROM unnest(due) AS c
         JOIN fanfare.touches AS t ON t.path_id = c.path_id AND t.person = c.person AND t.event_id <> c.event_id
-            AND t.at <= c.created_at AND t.until > c.created_at
+            -- The report of the open may come shortly after the event.
+            AND t.opened_at <= c.created_at + interval '1 minute' AND t.until > c.created_at
         JOIN fanfare.rule_versions AS v ON v.id = t.rule_version
         LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(c.event_id) AND e.id = c.event_id
-        ORDER BY c.path_id, c.person, c.event_id, t.app_id, t.at DESC, t.event_id DESC
+        ORDER BY c.path_id, c.person, c.event_id, t.app_id, t.opened_at DESC, t.event_id DESC
     ),
     credited AS MATERIALIZED (
         SELECT l.path_id, l.person, l.touch_id, l.rule_version, l.variant, bool_or(l.has_converted) AS had_converted, coalesce(sum(l.amount), 0) AS amount
@@ -11178,81 +11201,89 @@ GRANT EXECUTE ON FUNCTION fanfare.funnel TO fanfare_reader;
 -- were sent in a period. A person is a user, or a device without one, and counts once; people of whom no reports are
 -- stored are left out.
 --
---   people     those with a push that was accepted, or that were held out
---   reporting  those of them with a device that can report: one that reported before the push, or its receipt
+--   people     those whose push was decided: sent, or not sent for a reason that is looked at after the holdout
+--   reporting  those with an accepted push and a device that can report: one that reported before, or its receipt
 --   opened     those of `reporting` who opened the push or chose an action
---   converted  those of `people` with an event of the rule's `conversion` type within its window from when the push was planned
+--   converted  those of `people` with a conversion within the rule's window from when the push was planned
 --
--- Both arms of a comparison are people whom a hash chose, so `converted` needs no report: it compares all who were meant
--- to get the push with all who were held out. Reads every delivery, about 5 microseconds each.
+-- The holdout is chosen before preferences, caps and the provider's response are known. So those who opted out count as
+-- people of a variant, as they do in the holdout: both are chosen by the hash alone.
+--
+-- Reads every delivery, about 8 microseconds each, or those of most_batches: who is in which batch has nothing to do with
+-- the groups. If a rule has versions with and without a conversion, those without are left out.
 CREATE OR REPLACE FUNCTION fanfare.arms(event_id bigint, of_app text DEFAULT NULL, of_rule text DEFAULT NULL, since timestamptz DEFAULT NULL,
-    until timestamptz DEFAULT NULL)
-RETURNS TABLE (app text, rule text, rule_version int, variant text, people bigint, reporting bigint, opened bigint, converted bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off AS $$
-WITH named AS MATERIALIZED (
-    SELECT v.id FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
-    WHERE a.name = $2 AND r.name = $3
-),
-batches AS (
-    SELECT b.id, b.rule_version, b.device_ids, NULL::bigint[] AS event_ids, b.outcomes, b.created_at FROM fanfare.batch_log AS b WHERE b.event_id = $1
+    until timestamptz DEFAULT NULL, most_batches bigint DEFAULT NULL)
+RETURNS TABLE (app text, rule text, variant text, people bigint, reporting bigint, opened bigint, converted bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET jit = off SET work_mem = '64MB' AS $$
+-- Outcomes are concatenated to decompress them once.
+WITH batches AS MATERIALIZED (
+    (SELECT b.id, b.rule_version, b.device_ids, NULL::bigint[] AS event_ids, b.outcomes || ''::bytea AS outcomes, b.created_at
+    FROM fanfare.batch_log AS b WHERE b.event_id = $1 ORDER BY b.id LIMIT $6)
     UNION ALL
-    SELECT b.id, b.rule_version, b.device_ids, b.event_ids, b.outcomes, b.created_at FROM fanfare.batch_log AS b
+    SELECT b.id, b.rule_version, b.device_ids, b.event_ids, b.outcomes || ''::bytea, b.created_at FROM fanfare.batch_log AS b
     WHERE b.event_id IS NULL AND int8range(b.first_event, b.last_event, '[]') @> $1
     UNION ALL
-    SELECT b.id, b.rule_version, b.device_ids, NULL, b.outcomes, b.created_at FROM fanfare.batch_log AS b
-    WHERE b.closed_at >= $4 AND b.closed_at < $5 AND b.rule_version = ANY (ARRAY(SELECT n.id FROM named AS n))
+    SELECT b.id, b.rule_version, b.device_ids, NULL, b.outcomes || ''::bytea, b.created_at FROM fanfare.batch_log AS b
+    WHERE b.closed_at >= $4 AND b.closed_at < $5 AND b.rule_version = ANY (ARRAY(
+        SELECT v.id FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+        WHERE a.name = $2 AND r.name = $3))
 ),
+versions AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT v.id, r.id AS rule_id, r.app_id, g.*, v.conversion_within AS within, p.id AS path_id,
+            bool_or(p.id IS NOT NULL) OVER (PARTITION BY r.id) AS has_conversions
+        FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
+        CROSS JOIN LATERAL fanfare.rule_groups(v.definition::jsonb) AS g
+        LEFT JOIN fanfare.value_paths AS p ON p.event_type = v.conversion_event AND p.path = v.conversion_user
+        WHERE v.id = ANY (ARRAY(SELECT DISTINCT b.rule_version FROM batches AS b))
+    ) AS x
+    WHERE x.path_id IS NOT NULL OR NOT x.has_conversions
+),
+-- OFFSET 0: a sort of the people would otherwise carry the outcomes of whole batches.
 deliveries AS (
     SELECT b.rule_version, u.device_id, b.created_at, get_byte(b.outcomes, u.position::int - 1) AS code,
-        coalesce(get_bit(x.received, u.position - 1) | get_bit(x.shown, u.position - 1), get_bit(x.received, u.position - 1),
-            get_bit(x.shown, u.position - 1), 0) = 1 AS has_received,
-        coalesce(get_bit(x.opened, u.position - 1) | get_bit(x.acted, u.position - 1), get_bit(x.opened, u.position - 1),
-            get_bit(x.acted, u.position - 1), 0) = 1 AS has_opened
+        get_bit(x.received, u.position - 1) = 1 OR get_bit(x.shown, u.position - 1) = 1 AS has_received,
+        get_bit(x.opened, u.position - 1) = 1 OR get_bit(x.acted, u.position - 1) = 1 AS has_opened
     FROM batches AS b
     CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
     LEFT JOIN fanfare.report_log AS x ON x.day = fanfare.ring_day(b.id) AND x.batch_id = b.id
     WHERE b.event_ids IS NULL OR u.event_id = $1
+    OFFSET 0
 ),
-divided AS MATERIALIZED (
-    SELECT v.id, r.app_id, a.name AS app, r.name, g.*, v.conversion_within AS within, p.id AS path_id
-    FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
-    CROSS JOIN LATERAL fanfare.rule_groups(v.definition::jsonb) AS g
-    LEFT JOIN fanfare.value_paths AS p ON p.event_type = v.conversion_event AND p.path = v.conversion_user
-    WHERE v.id IN (SELECT b.rule_version FROM batches AS b)
-),
+-- A person by the hash of the user's id, as in event_values; a device without a user by its own id.
 people AS (
-    SELECT g.id, d.user_id IS NULL AS is_device, coalesce(d.user_id, p.device_id::text) AS person, bool_or(p.code = 14) AS is_held_out,
-        min(p.created_at) AS first_at, max(p.created_at) AS last_at,
-        bool_or(p.has_received OR r.since < p.created_at) AS is_reporting, bool_or(p.has_opened) AS has_opened
-    FROM deliveries AS p JOIN divided AS g ON g.id = p.rule_version
+    SELECT v.rule_id, d.user_id IS NULL AS is_device, CASE WHEN d.user_id IS NULL THEN p.device_id ELSE h.hash END AS person,
+        min(d.user_id COLLATE "C") AS user_id, bool_or(p.code = 14) AS is_held_out, max(v.id) AS version,
+        bool_or(p.code = 1 AND (p.has_received OR r.since < p.created_at)) AS is_reporting, bool_or(p.code = 1 AND p.has_opened) AS has_opened,
+        bool_or(d.user_id IS NOT NULL AND EXISTS (
+            SELECT FROM fanfare.event_values AS e
+            WHERE e.path_id = v.path_id AND e.value = h.hash AND e.created_at >= p.created_at AND e.created_at < p.created_at + v.within)) AS has_converted
+    FROM deliveries AS p JOIN versions AS v ON v.id = p.rule_version
     LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
     LEFT JOIN fanfare.reporting_devices AS r ON r.device_id = p.device_id
-    WHERE p.code IN (1, 14)
-        AND NOT EXISTS (SELECT FROM fanfare.untracked_users AS u WHERE u.app_id = g.app_id AND u.user_id = d.user_id)
+    CROSS JOIN LATERAL (SELECT hashtextextended(d.user_id, 0) AS hash) AS h
+    WHERE (p.code IN (1, 3, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18) OR p.code >= 64)
+        AND NOT EXISTS (SELECT FROM fanfare.untracked_users AS u WHERE u.app_id = v.app_id AND u.user_id = d.user_id)
     GROUP BY 1, 2, 3
-),
-bought AS (
-    SELECT e.path_id, e.value, e.created_at FROM fanfare.event_values AS e JOIN (SELECT DISTINCT g.path_id FROM divided AS g) AS g ON g.path_id = e.path_id
-    WHERE e.created_at >= (SELECT min(p.first_at) FROM people AS p)
-),
-buyers AS (
-    SELECT DISTINCT p.id, p.person
-    FROM people AS p JOIN divided AS g ON g.id = p.id
-    JOIN bought AS b ON b.path_id = g.path_id AND b.value = hashtextextended(p.person, 0)
-    WHERE NOT p.is_device AND b.created_at >= p.first_at AND b.created_at < p.last_at + g.within
 )
-SELECT g.app, g.name, g.id, x.variant, count(*), count(*) FILTER (WHERE p.is_reporting), count(*) FILTER (WHERE p.is_reporting AND p.has_opened),
-    CASE WHEN bool_or(g.path_id IS NOT NULL) THEN count(b.person) END
-FROM people AS p JOIN divided AS g ON g.id = p.id
-LEFT JOIN buyers AS b ON b.id = p.id AND b.person = p.person AND NOT p.is_device
+SELECT a.name, r.name, x.variant, count(*), count(*) FILTER (WHERE p.is_reporting), count(*) FILTER (WHERE p.is_reporting AND p.has_opened),
+    CASE WHEN bool_or(v.has_conversions) THEN count(*) FILTER (WHERE p.has_converted) END
+FROM people AS p JOIN versions AS v ON v.id = p.version
+JOIN fanfare.rules AS r ON r.id = p.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
 CROSS JOIN LATERAL (SELECT CASE WHEN p.is_held_out THEN 'holdout'
-    ELSE fanfare.group_of(g.seed, 0, g.names, g.upto, CASE WHEN p.is_device THEN 'device:' || p.person ELSE p.person END) END AS variant) AS x
-GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+    ELSE fanfare.group_of(v.seed, 0, v.names, v.upto, coalesce(p.user_id, 'device:' || p.person)) END AS variant) AS x
+GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 $$;
 COMMENT ON FUNCTION fanfare.arms IS
     'For each group of people that a rule divides: how many there are, how many have a device that can report, and of these how many opened '
     'the push, and how many converted; of an event, or of a rule''s pushes in a period.';
 GRANT EXECUTE ON FUNCTION fanfare.arms TO fanfare_reader;
+
+-- A rate of 0 or 1 counts one success and one failure more: a few equal results are no certainty.
+CREATE OR REPLACE FUNCTION fanfare.rate_variance(successes bigint, people bigint) RETURNS float8 LANGUAGE sql IMMUTABLE
+RETURN (SELECT x.rate * (1 - x.rate) / people::float8 FROM (
+    SELECT CASE WHEN successes IN (0, people) THEN (successes + 1)::float8 / (people + 2) ELSE successes::float8 / people END AS rate) AS x);
+COMMENT ON FUNCTION fanfare.rate_variance IS 'The square of the standard error of a rate.';
 
 -- The interval is that of two rates compared once: 95 % of such intervals contain the true difference.
 CREATE OR REPLACE FUNCTION fanfare.lift(event_id bigint, of_app text, of_rule text, since timestamptz, until timestamptz)
@@ -11260,17 +11291,16 @@ RETURNS TABLE (app text, rule text, variant text, people bigint, not_reporting b
     lift float8, low float8, high float8)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 WITH arms AS (
-    SELECT x.app, x.rule, x.variant, sum(x.people) AS people, sum(x.reporting) AS reporting, sum(x.opened) AS opened, sum(x.converted) AS converted
-    FROM fanfare.arms($1, $2, $3, $4, $5) AS x GROUP BY 1, 2, 3
+    SELECT * FROM fanfare.arms($1, $2, $3, $4, $5)
 )
-SELECT a.app, a.rule, a.variant, a.people::bigint, (a.people - a.reporting)::bigint, a.opened::bigint, a.converted::bigint, p.rate,
+SELECT a.app, a.rule, a.variant, a.people, a.people - a.reporting, a.opened, a.converted, p.rate,
     p.rate - q.rate, p.rate - q.rate - i.half, p.rate - q.rate + i.half
 FROM arms AS a
 LEFT JOIN arms AS h ON h.app = a.app AND h.rule = a.rule AND h.variant = 'holdout' AND a.variant IS DISTINCT FROM 'holdout'
 CROSS JOIN LATERAL (SELECT a.converted::float8 / a.people::float8 AS rate) AS p
 CROSS JOIN LATERAL (SELECT h.converted::float8 / h.people::float8 AS rate) AS q
 CROSS JOIN LATERAL (
-    SELECT 1.959963984540054 * sqrt(p.rate * (1 - p.rate) / a.people::float8 + q.rate * (1 - q.rate) / h.people::float8) AS half
+    SELECT 1.959963984540054 * sqrt(fanfare.rate_variance(a.converted, a.people) + fanfare.rate_variance(h.converted, h.people)) AS half
 ) AS i
 ORDER BY 1, 2, a.variant IS NOT DISTINCT FROM 'holdout' DESC, 3
 $$;

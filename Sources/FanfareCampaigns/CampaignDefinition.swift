@@ -62,7 +62,11 @@ package struct CampaignDefinition: Sendable {
             try Self.checkWalked(object, path: key, reason: "cannot be for this audience")
         }
         rule = try CompiledRule(json: Self.rule(object, name: name, app: app))
-        try experiment?.check(rule.definition.groups)
+        try experiment?.check(
+            rule.definition.groups,
+            ttl: rule.definition.ttl ?? TimeSpan(seconds: 86_400),
+            isByRecipientTime: schedule?.timeZone == CampaignSchedule.recipient
+        )
     }
 
     /// What is sent first: the canary, or the sample of the experiment.

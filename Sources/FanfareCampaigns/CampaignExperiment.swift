@@ -51,7 +51,7 @@ package struct CampaignExperiment: Equatable, Sendable {
             let hint = "without it, devices report nothing"
             throw RuleProblem(path: "\(key).by", reason: "needs report: true", hint: hint)
         }
-        guard measure != .converted || campaign["conversion"] != nil else {
+        guard measure != .converted || campaign["conversion"] != nil || campaign["conversion_sql"] != nil else {
             throw RuleProblem(
                 path: "\(key).by",
                 reason: "needs conversion",
@@ -66,11 +66,22 @@ package struct CampaignExperiment: Equatable, Sendable {
         )
     }
 
-    /// Refuses an experiment between fewer than two variants.
+    /// Refuses an experiment whose others would wait too long, or between fewer than two variants.
     ///
-    /// - Parameter groups: the variants of the campaign.
+    /// - Parameters:
+    ///   - groups: the variants of the campaign.
+    ///   - ttl: how long its pushes may be sent.
+    ///   - isByRecipientTime: whether it is sent at each recipient's local time.
     /// - Throws: `RuleProblem`.
-    func check(_ groups: RuleGroups) throws(RuleProblem) {
+    func check(_ groups: RuleGroups, ttl: TimeSpan, isByRecipientTime: Bool) throws(RuleProblem) {
+        if isByRecipientTime {
+            let hint = "the others would wait for the sample of every zone: give the schedule a zone"
+            throw RuleProblem(path: Self.key, reason: "cannot be with time_zone: recipient", hint: hint)
+        }
+        if let wait = TimeSpan(wait ?? Self.standardWait), wait.seconds >= ttl.seconds {
+            let hint = "the others would expire while they wait: give a longer ttl, which is 24h without one"
+            throw RuleProblem(path: "\(Self.key).wait", reason: "is not shorter than the ttl", hint: hint)
+        }
         guard Self.weights(groups).count > 1 else {
             let hint = "give two variants or more a weight above 0"
             throw RuleProblem(path: Self.key, reason: "needs two variants", hint: hint)

@@ -15,7 +15,7 @@ struct ExperimentUpkeep {
     ///   - now: the database's time.
     /// - Throws: errors of the server.
     func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
-        for due in try connection.run(SQL.experimentsDue(now)) {
+        for due in try evaluations(on: connection, at: now) {
             let decision = ExperimentDecision(due)
             let metadata = Logger.Metadata([
                 .app: "\(due.app)", .campaignName: "\(due.campaign)", .eventID: "\(due.eventID)",
@@ -30,6 +30,22 @@ struct ExperimentUpkeep {
             if try connection.run(SQL.settleExperiment(due.runID, decision.winner, figures)).first == true {
                 logger.notice("the campaign's experiment is decided; sending to the rest", metadata: metadata)
             }
+        }
+    }
+}
+
+extension ExperimentUpkeep {
+    /// Reads the experiments that are due; none if the server is too busy to count them in time, and then again next turn.
+    private func evaluations(
+        on connection: PostgresConnection,
+        at now: Timestamp
+    ) throws(PostgresError) -> [DueExperiment] {
+        do throws(PostgresError) {
+            return try connection.run(SQL.experimentsDue(now))
+        } catch {
+            guard error.isCancelled else { throw error }
+            logger.warning("experiments could not be evaluated in time", metadata: .init([.error: "\(error)"]))
+            return []
         }
     }
 }

@@ -47,7 +47,12 @@ extension CanaryGate {
         var actions: [ActionLink] = []
         if row.verdict == "failed" && isHeld || row.isUndecided {
             actions = [
-                ActionLink("Send to the rest", "\(href)/resume", .warn, refused: visit.refusal(.resume)),
+                ActionLink(
+                    row.isUndecided && row.state == "paused" ? "Resume" : "Send to the rest",
+                    "\(href)/resume",
+                    .warn,
+                    refused: visit.refusal(.resume)
+                ),
                 ActionLink("Abort", "\(href)/abort", .bad, refused: visit.refusal(.abort)),
             ].filter { $0.refused == nil }
         }

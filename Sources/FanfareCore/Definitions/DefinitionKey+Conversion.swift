@@ -42,7 +42,7 @@ extension DefinitionKey {
             "by",
             .word(["opened", "converted"]),
             standard: "opened",
-            "What is compared: the share of people who opened the push, or who converted. `opened` needs `report: true`, `converted` needs `conversion`."
+            "What is compared: the share of people who opened the push, or who converted. `opened` needs `report: true`, `converted` needs `conversion` or `conversion_sql`."
         ),
         DefinitionKey(
             "unclear",

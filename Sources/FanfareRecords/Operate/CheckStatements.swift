@@ -71,7 +71,7 @@ extension SQL {
                     AND has_function_privilege('fanfare_sql', p.oid, 'EXECUTE'))
         WHERE EXISTS (
                 SELECT FROM fanfare.rule_versions AS v
-                WHERE v.retired_at IS NULL AND (v.definition -> 'badge_sql' IS NOT NULL OR v.definition #> '{to,users_sql}' IS NOT NULL))
+                WHERE v.retired_at IS NULL AND (v.definition -> 'badge_sql' IS NOT NULL OR v.definition -> 'conversion_sql' IS NOT NULL OR v.definition #> '{to,users_sql}' IS NOT NULL))
             OR EXISTS (
                 SELECT FROM fanfare.campaigns AS c CROSS JOIN LATERAL (SELECT coalesce(c.draft, c.definition)) AS d (definition)
                 WHERE c.dropped_at IS NULL AND (d.definition -> 'audience_sql' IS NOT NULL OR d.definition -> 'payload_sql' IS NOT NULL))

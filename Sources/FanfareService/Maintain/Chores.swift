@@ -167,8 +167,11 @@ struct Chores {
     /// Deletes retractions as old as the logs, and values and paths by which no rule finds events.
     private func forgetRetractions(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(SQL.forgetRetractions(Int32(clamping: context.settings.logRetentionDays)), on: connection)
-        try exhaust(SQL.forgetValues(Int32(clamping: context.settings.logRetentionDays)), on: connection)
-        _ = try connection.runReturningCount(SQL.forgetValuePaths(Int32(clamping: context.settings.logRetentionDays)))
+        // Before, to end paths whose values are then deleted, and after, to delete these paths.
+        let days = Int32(clamping: context.settings.logRetentionDays)
+        _ = try connection.runReturningCount(SQL.forgetValuePaths(days))
+        try exhaust(SQL.forgetValues(days), on: connection)
+        _ = try connection.runReturningCount(SQL.forgetValuePaths(days))
     }
 
     /// Deletes old counts, actions older than their retention, and what apps do not keep by device once it has counted.

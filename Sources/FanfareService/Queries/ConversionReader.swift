@@ -6,12 +6,14 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Executes rules' `conversion_sql`: each once a minute, one query a turn, on a session of its own.
+/// Executes rules' `conversion_sql`, each about once a minute, on a session of its own.
 final class ConversionReader {
     /// The time limit of one query, in milliseconds.
     private static let patience = 2_000
-    /// The time between two looks for a query that is due.
+    /// The time between two looks for queries that are due.
     private static let interval = 5 * Micros.second
+    /// The time after which a turn begins no more queries: maintenance has other work.
+    private static let share = Micros.second
 
     private let logger: Logger
     private let author: AuthorSession
@@ -27,7 +29,7 @@ final class ConversionReader {
         author = AuthorSession(context.database.queries("conversion-sql"))
     }
 
-    /// Executes the query whose turn it is, if one is due.
+    /// Executes the queries that are due, the longest waiting first, as far as the time of a turn suffices.
     ///
     /// - Parameters:
     ///   - connection: the session of maintenance, outside a transaction.
@@ -36,7 +38,18 @@ final class ConversionReader {
     func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         guard Clocks.steady >= dueAt else { return }
         dueAt = Clocks.steady + Self.interval
-        guard let due = try connection.run(SQL.dueConversions()).first else { return author.close() }
+        let end = Clocks.steady + Self.share
+        while Clocks.steady < end {
+            guard let due = try connection.run(SQL.dueConversions()).first else { return author.close() }
+            try execute(due, on: connection, at: now)
+        }
+    }
+
+    private func execute(
+        _ due: DueConversions,
+        on connection: PostgresConnection,
+        at now: Timestamp
+    ) throws(PostgresError) {
         let alarm = "conversion_sql/\(due.app)/\(due.rule)"
         let found: [FoundConversion]
         do throws(PostgresError) {

@@ -66,10 +66,14 @@ extension SQL {
                     WHEN v.fate = \(EventFate.planned.rawValue) THEN 'done'
                     WHEN v.fate = \(EventFate.cancelled.rawValue) THEN 'aborted' ELSE 'failed' END,
                 detail = CASE WHEN v.fate <> \(EventFate.planned.rawValue) THEN left(coalesce(v.detail, f.name), 2000) END,
-                ended_at = clock_timestamp()
+                ended_at = clock_timestamp(), look_at = NULL
             FROM over AS v JOIN fanfare.event_fates AS f ON f.fate = v.fate
             WHERE o.id = v.id AND o.state IN ('running', 'aborting')
             RETURNING o.id, o.campaign_id, o.event_id, o.state, o.detail
+        ),
+        told AS (
+            DELETE FROM fanfare.alarms AS x USING ended AS e, fanfare.campaigns AS c, fanfare.apps AS a
+            WHERE c.id = e.campaign_id AND a.id = c.app_id AND x.name = 'experiment/' || a.name || '/' || c.name
         ),
         closed AS (
             UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false

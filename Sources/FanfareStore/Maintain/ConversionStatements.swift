@@ -1,5 +1,11 @@
 package import PostgresClient
 
+/// The limits of a `conversion_sql`.
+package enum ConversionQuery {
+    /// The most rows that one execution reads.
+    package static let rows = 100_000
+}
+
 /// A `conversion_sql` that is due.
 package struct DueConversions: Sendable {
     package let pathID: Int32
@@ -23,12 +29,12 @@ extension SQL {
     /// Reads the `conversion_sql` of the rule whose turn it is; no row if each was executed in the last minute.
     ///
     /// A query is asked for the time since its last execution and ten minutes more, because transactions commit late; the
-    /// first time for the rule's window.
+    /// first time for the time since the rule named it.
     package static let dueConversions = Statement<DueConversions>(
         "due_conversions",
         """
         SELECT p.id, a.name, r.name, v.definition ->> 'conversion_sql',
-            greatest(coalesce(p.read_at - interval '10 minutes', now() - v.conversion_within), now() - interval '30 days')
+            greatest(coalesce(p.read_at - interval '10 minutes', p.named_at), now() - interval '30 days')
         FROM fanfare.value_paths AS p
         JOIN fanfare.rules AS r ON 'sql:' || r.id = p.event_type
         JOIN fanfare.rule_versions AS v ON v.rule_id = r.id AND v.state = 'active' AND v.conversion_event = p.event_type
@@ -47,7 +53,10 @@ extension SQL {
         "store_conversions",
         """
         WITH read AS (
-            UPDATE fanfare.value_paths SET read_at = $5 WHERE id = $1
+            -- With as many rows as there may be, the rest is read next time.
+            UPDATE fanfare.value_paths SET read_at = CASE WHEN cardinality($3::timestamptz[]) < \(ConversionQuery.rows) THEN $5
+                ELSE ($3::timestamptz[])[cardinality($3::timestamptz[])] + interval '10 minutes' END
+            WHERE id = $1
         ),
         found AS (
             SELECT DISTINCT ON (1, 2) f.person, (extract(epoch FROM f.at) * 1000000)::bigint AS id, f.at, f.amount::numeric

@@ -21,10 +21,16 @@ extension SQL {
         "SELECT fanfare.credit_conversions(\(ReportFolding.conversions))"
     )
 
-    /// Deletes some opened pushes whose window was over an hour ago, and the devices that are gone from those that report.
+    /// Deletes some opened pushes whose window was over an hour ago, and alarms about a `conversion_sql` that no rule has any more.
     package static let forgetTouches = Statement<Void>(
         "forget_touches",
         """
+        WITH alarms AS (
+            DELETE FROM fanfare.alarms AS x WHERE x.name LIKE 'conversion_sql/%' AND NOT EXISTS (
+                SELECT FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+                WHERE v.conversion_event = 'sql:' || r.id AND v.state = 'active' AND v.retired_at IS NULL
+                    AND x.name = 'conversion_sql/' || a.name || '/' || r.name)
+        )
         DELETE FROM fanfare.touches WHERE ctid = ANY (ARRAY(
             SELECT t.ctid FROM fanfare.touches AS t WHERE t.until < statement_timestamp() - interval '1 hour'
             ORDER BY t.until LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))

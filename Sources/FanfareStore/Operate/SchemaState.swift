@@ -36,6 +36,7 @@ extension SQL {
             JOIN fanfare.rules AS r ON r.id = v.rule_id AND r.dropped_at IS NULL
             JOIN fanfare.apps AS a ON a.id = r.app_id
             CROSS JOIN LATERAL (VALUES ('badge_sql', v.definition ->> 'badge_sql', 'text[]'::regtype),
+                ('conversion_sql', v.definition ->> 'conversion_sql', 'timestamptz'),
                 ('to.users_sql', v.definition #>> '{to,users_sql}', 'jsonb')) AS k (place, query, parameter)
             WHERE v.state = 'active' AND v.retired_at IS NULL
             UNION ALL

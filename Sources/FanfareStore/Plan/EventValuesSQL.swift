@@ -10,7 +10,7 @@ enum EventValuesSQL {
             INSERT INTO fanfare.event_values (path_id, value, event_id, created_at)
             SELECT p.id, \(hash("m.payload", "p.path")), m.id, m.created_at
             FROM (SELECT DISTINCT ON (j.id) j.id, j.type, j.payload, j.created_at FROM matches AS j WHERE \(counts)) AS m
-            JOIN fanfare.value_paths AS p ON p.event_type = m.type
+            JOIN fanfare.value_paths AS p ON p.event_type = m.type AND NOT p.is_ended
             WHERE EXISTS (SELECT FROM fanfare.value_paths) AND \(isValue("m.payload", "p.path"))
             RETURNING path_id, value, event_id, created_at
         ),

@@ -33,7 +33,7 @@ extension SQL {
                 SELECT greatest(
                     (SELECT max(v.retract_within) FROM fanfare.rule_versions AS v
                     WHERE v.event_type = p.event_type AND v.retract_by = p.path AND v.retract_event IS NOT NULL AND \(isInForceSQL)),
-                    CASE WHEN p.converts THEN $1 * interval '1 day' END, interval '0') AS kept
+                    CASE WHEN p.converts AND NOT p.is_ended THEN $1 * interval '1 day' END, interval '0') AS kept
             ) AS k
             CROSS JOIN LATERAL (
                 SELECT x.ctid FROM fanfare.event_values AS x WHERE x.path_id = p.id AND x.created_at < statement_timestamp() - k.kept
@@ -43,7 +43,7 @@ extension SQL {
         """
     )
 
-    /// Deletes the paths without values that no active rule names, an hour after one last did.
+    /// Ends the paths that no rule names any more, an hour after one last did, and deletes those whose values are deleted.
     ///
     /// Those of conversions stay as long as a rule version that named them could have sent a push of the logs.
     ///
@@ -51,14 +51,23 @@ extension SQL {
     package static let forgetValuePaths = Statement<Void, Int32>(
         "forget_value_paths",
         """
+        WITH named AS MATERIALIZED (
+            SELECT p.id, EXISTS (
+                    SELECT FROM fanfare.rule_versions AS v
+                    WHERE v.event_type = p.event_type AND v.retract_by = p.path AND v.retract_event IS NOT NULL AND \(isInForceSQL) OFFSET 0) AS retracts,
+                EXISTS (
+                    SELECT FROM fanfare.rule_versions AS v
+                    WHERE v.conversion_event = p.event_type AND v.conversion_user = p.path AND v.state = 'active'
+                        AND coalesce(v.retired_at > statement_timestamp() - $1 * interval '1 day', true) OFFSET 0) AS converts
+            FROM fanfare.value_paths AS p WHERE p.named_at < statement_timestamp() - interval '1 hour'
+        ),
+        ended AS (
+            UPDATE fanfare.value_paths AS p SET converts = n.converts, is_ended = NOT (n.retracts OR n.converts)
+            FROM named AS n WHERE p.id = n.id AND (p.converts, p.is_ended) <> (n.converts, NOT (n.retracts OR n.converts))
+        )
         DELETE FROM fanfare.value_paths AS p
-        WHERE p.named_at < statement_timestamp() - interval '1 hour'
+        WHERE p.is_ended AND p.named_at < statement_timestamp() - interval '1 hour'
             AND NOT EXISTS (SELECT FROM fanfare.event_values AS e WHERE e.path_id = p.id OFFSET 0)
-            AND NOT EXISTS (
-                SELECT FROM fanfare.rule_versions AS v
-                WHERE (v.event_type = p.event_type AND v.retract_by = p.path AND v.retract_event IS NOT NULL AND \(isInForceSQL)
-                    OR v.conversion_event = p.event_type AND v.conversion_user = p.path AND v.state = 'active'
-                        AND coalesce(v.retired_at > statement_timestamp() - $1 * interval '1 day', true)) OFFSET 0)
         """
     )
 

@@ -194,6 +194,45 @@ struct ExperimentTests {
         #expect(try world.connection.number("SELECT (figures #>> '{arms,0,successes}')::int FROM fanfare.runs") > 100)
     }
 
+    @Test func aDroppedCampaignAndACancelledRunLeaveNothingBehind() throws {
+        _ = try start(devices: 400)
+        try world.schedule(at: "now() + interval '21 minutes'")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.alarms") == 1)
+        _ = try world.connection.query("SELECT fanfare.drop_campaign('shop', 'sale')")
+        #expect(try run("state") == "aborting" && run("look_at") == nil && held() == "aborting")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)
+    }
+
+    @Test func aRunThatEndsTakesItsAlarmWithIt() throws {
+        _ = try start(devices: 400)
+        try world.schedule(at: "now() + interval '21 minutes'")
+        try world.connection.execute("DELETE FROM fanfare.batches")
+        try world.schedule(at: "now() + interval '22 minutes'")
+        #expect(try run("state") == "done" && run("look_at") == nil)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)
+    }
+
+    @Test func aPauseDoesNotHideThatNothingIsDecided() throws {
+        _ = try start(devices: 400)
+        try world.schedule(at: "now() + interval '21 minutes'")
+        _ = try world.connection.query("SELECT fanfare.pause_campaign('shop', 'sale')")
+        _ = try world.connection.query("SELECT fanfare.resume_campaign('shop', 'sale')")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.alarms") == 1)
+    }
+
+    @Test func aTestGoesWithoutConversions() throws {
+        let more =
+            #""holdout": "10%", "conversion": {"event": "paid", "user": "$.c"}, "variants": [{"name": "a"}, {"name": "b"}]"#
+        try world.put(campaign: "sale", more)
+        try world.schedule()
+        try world.device("ab00", user: "ann")
+        _ = try world.connection.query("SELECT fanfare.test_campaign('shop', 'sale', '{ann}')")
+        try world.schedule()
+        #expect(
+            try world.connection.column("SELECT state FROM fanfare.rule_versions ORDER BY id") == ["active", "active"]
+        )
+    }
+
     @Test(arguments: [
         (#""experiment": {"share": "20%"}, "report": true"#, "experiment: needs two variants"),
         (
@@ -209,6 +248,14 @@ struct ExperimentTests {
         ),
         (#""experiment": {"share": "20%"}, "canary": {"share": "1%"}, \#(halves)"#, "experiment: is beside canary"),
         (#""experiment": {}, \#(halves)"#, "experiment.share: is missing"),
+        (
+            #""experiment": {"share": "20%", "wait": "2d"}, \#(halves)"#,
+            "experiment.wait: is not shorter than the ttl"
+        ),
+        (
+            #""experiment": {"share": "20%"}, "schedule": {"cron": "0 9 * * *", "time_zone": "recipient"}, \#(halves)"#,
+            "experiment: cannot be with time_zone: recipient"
+        ),
         (
             #""experiment": {"share": "20%"}, "to": {"users": "$.u"}, \#(halves)"#,
             "experiment: cannot be for this audience"

@@ -43,7 +43,7 @@ struct ConversionTests {
     /// Moves the pushes so far, and what was emitted so far, into the past.
     private func wait(_ span: String) throws {
         try world.connection.execute(
-            "UPDATE fanfare.touches SET at = at - interval '\(span)', until = until - interval '\(span)'"
+            "UPDATE fanfare.touches SET opened_at = opened_at - interval '\(span)', until = until - interval '\(span)'"
         )
     }
 
@@ -142,11 +142,78 @@ struct ConversionTests {
         // The same push of another app.
         try world.connection.execute(
             """
-            INSERT INTO fanfare.touches SELECT app_id + 1, path_id, person, event_id - 1, rule_version, variant, at, until, false FROM fanfare.touches
+            INSERT INTO fanfare.touches SELECT app_id + 1, path_id, person, event_id - 1, rule_version, variant, opened_at, until, false FROM fanfare.touches
             """
         )
         try pay("ann")
         #expect(try world.connection.number("SELECT sum(devices) FROM fanfare.report_stats WHERE kind = 5") == 2)
+    }
+
+    @Test func thePushThatWasOpenedLastIsCreditedAndNoneThatWasOpenedLater() throws {
+        let ann = try world.device("a0", user: "ann")
+        let one = try world.rule("one", event: "one", to: Self.users, #""report": true, \#(Self.paid)"#)
+        let two = try world.rule("two", event: "two", to: Self.users, #""report": true, \#(Self.paid)"#)
+        let (first, second) = (try send("one", to: "ann"), try send("two", to: "ann"))
+        try open(second, on: ann, version: two)
+        try wait("2 minutes")
+        try open(first, on: ann, version: one)
+        try pay("ann")
+        #expect(try converted() == ["one 1 10"])
+        // Both were opened long after this event.
+        try world.connection.execute("UPDATE fanfare.touches SET opened_at = opened_at + interval '5 minutes'")
+        try pay("ann")
+        #expect(try converted() == ["one 1 10"])
+    }
+
+    /// One rule may take pushes back and count conversions by the same value.
+    @Test func oneValueMayServeTwoPurposesAndEndsWithItsRules() throws {
+        try world.rule(
+            "chat",
+            event: "chat",
+            to: #"{"users": "$.u"}"#,
+            #"""
+            "collapse": "c", "retract_on": {"event": "read", "by": "{{u}}"}, "holdout": "5%",
+            "conversion": {"event": "chat", "user": "$.u"}
+            """#
+        )
+        try world.emit("chat", #"{"u": "ann"}"#)
+        try world.plan()
+        let state = "SELECT count(*) || ' ' || bool_and(converts) || ' ' || bool_or(is_ended) FROM fanfare.value_paths"
+        #expect(try world.connection.text(state) == "1 true false")
+        let values =
+            "SELECT (SELECT count(*) FROM fanfare.event_values) || ' ' || (SELECT count(*) FROM fanfare.conversions_pending)"
+        #expect(try world.connection.text(values) == "1 1")
+        _ = try world.connection.query("SELECT fanfare.drop_rule('shop', 'chat')")
+        try world.connection.execute(
+            """
+            UPDATE fanfare.value_paths SET named_at = now() - interval '2 hours';
+            UPDATE fanfare.rule_versions SET retired_at = now() - interval '31 days'
+            """
+        )
+        _ = try world.connection.runReturningCount(SQL.forgetValuePaths(30))
+        #expect(try world.connection.text(state) == "1 false true")
+        try world.emit("chat", #"{"u": "bob"}"#)
+        try world.plan()
+        #expect(try world.connection.text(values) == "1 1")
+        _ = try world.connection.runReturningCount(SQL.forgetValues(30))
+        _ = try world.connection.runReturningCount(SQL.forgetValuePaths(30))
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.value_paths") == 0)
+        #expect(try world.connection.text(values) == "0 1")
+    }
+
+    @Test func peopleWhoOptedOutCountInTheirVariantAsInTheHoldout() throws {
+        try world.devices(4)
+        try world.rule("sale", event: "sale", to: #"{"everyone": true}"#, #""holdout": "10%", \#(Self.paid)"#)
+        let event = try world.emit("sale")
+        try world.plan()
+        // Accepted, opted out, disabled before, held out.
+        try world.answer("(ARRAY[1, 8, 7, 14])[1 + d % 4]")
+        #expect(
+            try world.connection.column(
+                "SELECT concat_ws(' ', variant, people, not_reporting) FROM fanfare.lift(\(event))"
+            )
+                == ["holdout 1 1", "2 2"]
+        )
     }
 
     @Test func theLiftIsThatOfAllWhoWereMeantToGetThePush() throws {

@@ -12,7 +12,7 @@ struct UserDataTests {
     private static let without: Set<String> = [
         "alarms", "api_requests", "api_secret", "api_tokens", "apps", "audience_failures", "audience_queries", "audits",
         "badge_failures", "campaigns", "caps", "collapse_latest", "definition_keys", "ended_sessions", "equality_paths",
-        "event_fates", "feedback", "feedback_cursors", "feedback_hooks", "gate_stats", "gates", "imports",
+        "event_fates", "feedback_cursors", "feedback_hooks", "gate_stats", "gates", "imports",
         "installation",
         "instances", "leaders", "outcome_codes", "plans", "policies", "providers", "prune_counts", "prune_fuses",
         "rates", "report_counts", "report_keys", "report_stats",
