@@ -11202,7 +11202,8 @@ GRANT EXECUTE ON FUNCTION fanfare.funnel TO fanfare_reader;
 -- stored are left out.
 --
 --   people     those whose push was decided: sent, or not sent for a reason that is looked at after the holdout
---   reporting  those with an accepted push and a device that can report: one that reported before, or its receipt
+--   reporting  those with a device that can report, if it accepted the push or was held out: one that reported before, or the
+--              receipt
 --   opened     those of `reporting` who opened the push or chose an action
 --   converted  those of `people` with a conversion within the rule's window from when the push was planned
 --
@@ -11254,7 +11255,7 @@ deliveries AS (
 people AS (
     SELECT v.rule_id, d.user_id IS NULL AS is_device, CASE WHEN d.user_id IS NULL THEN p.device_id ELSE h.hash END AS person,
         min(d.user_id COLLATE "C") AS user_id, bool_or(p.code = 14) AS is_held_out, max(v.id) AS version,
-        bool_or(p.code = 1 AND (p.has_received OR r.since < p.created_at)) AS is_reporting, bool_or(p.code = 1 AND p.has_opened) AS has_opened,
+        bool_or(p.code IN (1, 14) AND (p.has_received OR r.since < p.created_at)) AS is_reporting, bool_or(p.code = 1 AND p.has_opened) AS has_opened,
         bool_or(d.user_id IS NOT NULL AND EXISTS (
             SELECT FROM fanfare.event_values AS e
             WHERE e.path_id = v.path_id AND e.value = h.hash AND e.created_at >= p.created_at AND e.created_at < p.created_at + v.within)) AS has_converted

@@ -100,6 +100,7 @@ enum ConsoleAssets {
         ("provider-reasons", PackageResources.provider_reasons_mustache),
         ("providers", PackageResources.providers_mustache),
         ("reasons", PackageResources.reasons_mustache),
+        ("lift", PackageResources.lift_mustache),
         ("reports", PackageResources.reports_mustache),
         ("rule", PackageResources.rule_mustache),
         ("rules", PackageResources.rules_mustache),

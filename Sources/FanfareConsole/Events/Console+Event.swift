@@ -50,6 +50,7 @@ extension ConsolePage {
         }
         if overview.showsVariants {
             overview.variants = try await visit.queries.variants.counts(ofEvent: id, visit.database)
+            if !visit.isUpdate { overview.lift = try await overview.comparison() }
         }
         overview.reports = try await visit.database.rows(of: SQL.eventFunnel(id))
         return overview.page
@@ -77,6 +78,8 @@ struct EventPage: ViewContext {
     let variants: VariantTable?
     /// The counts of reports; nil if no rule of the event has any.
     let reports: ReportTable?
+    /// The comparison of the variants with the holdout; nil if the address does not ask for it, or the event is large.
+    let lift: ReportTable?
     let payload: PayloadView
     /// The form that leads to the user's page.
     let whyNot: FilterForm
@@ -110,6 +113,7 @@ struct EventOverview {
     /// The counts of variants; nil if the address does not ask for them.
     var variants: VariantCounts?
     var reports: [ReportFunnelRow] = []
+    var lift: [LiftRow] = []
 
     init(_ visit: Visit, _ detail: EventDetail, from: Int64?) {
         (self.visit, self.detail, self.from) = (visit, detail, from)
@@ -124,6 +128,15 @@ struct EventOverview {
 
     /// Whether the address asks for the variants.
     var showsVariants: Bool { visit.filter("show") == "variants" }
+
+    /// The deliveries up to which variants are compared on a page: it takes about 8 µs each.
+    private static let compared: Int64 = 200_000
+
+    /// Compares the variants with the holdout; empty for a large event.
+    func comparison() async throws(ToolError) -> [LiftRow] {
+        guard tally.deliveries <= Self.compared else { return [] }
+        return try await visit.database.lift(ofEvent: event.id)
+    }
 
     /// Whether the page is updated: while the event has pending deliveries, and for 10 minutes after its emit.
     private var isLive: Bool {
@@ -151,6 +164,7 @@ struct EventOverview {
             outcomes: ends.filter { !PushText.isKept($0.outcome) }.map { OutcomeLine($0, of: tally.deliveries, visit) },
             variants: variants.map { VariantTable($0, of: isAll ? tally.deliveries : nil) },
             reports: ReportTable(reports),
+            lift: ReportTable(lift),
             payload: payload,
             whyNot: whyNot,
             deliveries: pushes.map(PushLine.init),

@@ -32,6 +32,24 @@ extension ReportTable {
     }
 }
 
+extension ReportTable {
+    /// Shows a comparison; nil if there is none.
+    ///
+    /// - Parameter rows: the people of each variant.
+    init?(_ rows: [LiftRow]) {
+        guard rows.contains(where: { $0.variant != nil }) else { return nil }
+        let silent = rows.reduce(0) { $0 + $1.notReporting }
+        self.init(
+            column: "Rule",
+            kinds: ["People", "Opened", "Converted", "Lift in points"],
+            rows: rows.map(ReportLine.init),
+            note:
+                "\(FigureText.counted(silent, "person", "people")) without a device that can report are left out of those who opened. "
+                + "The lift is against the holdout, with its interval of 95 %."
+        )
+    }
+}
+
 /// The counts of one rule or variant.
 struct ReportLine: ViewContext {
     let name: String
@@ -41,6 +59,26 @@ struct ReportLine: ViewContext {
 }
 
 extension ReportLine {
+    /// Shows the people of one variant.
+    fileprivate init(_ row: LiftRow) {
+        let lift = row.lift.map { lift in
+            let interval = row.low.flatMap { low in row.high.map { " (\(Self.points(low)) to \(Self.points($0)))" } }
+            return Self.points(lift) + (interval ?? "")
+        }
+        self.init(
+            name: row.rule,
+            variant: row.variant ?? "–",
+            cells: [
+                FigureText.count(row.people),
+                "\(FigureText.count(row.opened)) of \(FigureText.count(row.people - row.notReporting))",
+                row.converted.map { "\(FigureText.count($0)) (\(FigureText.share($0, of: row.people)))" } ?? "–",
+                lift ?? "–",
+            ]
+        )
+    }
+
+    private static func points(_ share: Double) -> String { FigureText.short(share * 100) }
+
     /// Shows one line.
     fileprivate init(_ line: ReportFunnelLine, name: String?) {
         let whole = line.accepted.map { " of \(FigureText.count($0)) accepted" } ?? ""

@@ -1,5 +1,6 @@
 @testable import FanfareConsole
 @testable import FanfareConsoleView
+@testable import FanfareRecords
 
 extension Demo {
     static let eventFilter = FilterForm(
@@ -237,6 +238,34 @@ extension Demo {
             note: nil
         ),
         reports: reports("Rule", "order-shipped", accepted: 17_910),
+        lift: ReportTable([
+            LiftRow(
+                app: "shop",
+                rule: "order-shipped",
+                variant: "holdout",
+                people: 911,
+                notReporting: 240,
+                opened: 0,
+                converted: 45,
+                rate: 0.0494,
+                lift: nil,
+                low: nil,
+                high: nil
+            ),
+            LiftRow(
+                app: "shop",
+                rule: "order-shipped",
+                variant: "plain",
+                people: 4_555,
+                notReporting: 1_104,
+                opened: 402,
+                converted: 281,
+                rate: 0.0617,
+                lift: 0.0123,
+                low: -0.0034,
+                high: 0.0280
+            ),
+        ]),
         payload: PayloadView(
             json:
                 "{\n  \"order_id\": 90210,\n  \"customer_id\": \"customer-4410\",\n  \"total\": 49.90,\n  \"country\": \"ES\",\n  \"carrier\": { \"name\": \"Correos\", \"tracking\": 9007199254740993 }\n}",

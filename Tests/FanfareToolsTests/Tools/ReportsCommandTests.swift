@@ -42,6 +42,46 @@ import Testing
         )
     }
 
+    @Test func theLiftIsTold() {
+        let held = LiftRow(
+            app: "shop",
+            rule: "ab",
+            variant: "holdout",
+            people: 1000,
+            notReporting: 400,
+            opened: 0,
+            converted: 50,
+            rate: 0.05,
+            lift: nil,
+            low: nil,
+            high: nil
+        )
+        let sent = LiftRow(
+            app: "shop",
+            rule: "ab",
+            variant: nil,
+            people: 9000,
+            notReporting: 3600,
+            opened: 81,
+            converted: 441,
+            rate: 0.049,
+            lift: -0.001,
+            low: -0.015,
+            high: 0.0131
+        )
+        let lines = LiftRow.table([held, sent]).split(separator: "\n").map { line in
+            line.split(separator: "  ").map { $0.trimmingPrefix(" ") }.joined(separator: "|")
+        }
+        #expect(
+            lines == [
+                "RULE|VARIANT|PEOPLE|OPENED|CONVERTED|LIFT|INTERVAL",
+                "ab|holdout|1000|0 of 600|50 (5.00%)|-|-", "ab|-|9000|81 of 5400|441 (4.90%)|-0.10|-1.50 to 1.31",
+                "4000 people have no device that can report; `opened` leaves them out. The lift is in percentage points against the "
+                    + "holdout, with its interval of 95%.",
+            ]
+        )
+    }
+
     @Test func eventsRulesAndCampaignsHaveReports() async throws {
         let world = try World()
         let device = try world.device("aa10", user: "ann")
