@@ -8342,7 +8342,9 @@ SELECT a.name AS app, c.name AS campaign, o.id AS run_id, o.scheduled_at, o.fire
     -- The deliveries per second that the run may send now, and those that ended in the last minute.
     g.per_second, s.pace,
     CASE WHEN o.state = 'running' AND g.hold IS NULL
-        THEN greatest(now() + (n.planned - t.ended) / least(g.per_second, nullif(s.pace, 0)) * interval '1 second', s.last_at) END AS ends_at
+        THEN greatest(now() + (n.planned - t.ended) / least(g.per_second, nullif(s.pace, 0)) * interval '1 second', s.last_at) END AS ends_at,
+    -- The last verdict on its experiment as text, and the variant that the rest of the audience gets.
+    o.figures ->> 'detail' AS experiment, o.winner
 FROM fanfare.runs AS o
 JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
 JOIN fanfare.apps AS a ON a.id = c.app_id

@@ -28,6 +28,10 @@ package struct CampaignRun: Sendable {
     package let endsAt: Timestamp?
     /// The time of these numbers, in database time.
     package let at: Timestamp
+    /// The last verdict on its experiment; nil if there is none.
+    package let experiment: String?
+    /// The variant that the rest of the audience gets; nil without a decision for one.
+    package let winner: String?
 
     /// Whether something of it may still be sent.
     package var isRunning: Bool { ["querying", "running", "aborting"].contains(state) }
@@ -60,7 +64,7 @@ extension SQL {
 extension CampaignRun {
     fileprivate static let select = """
         SELECT r.app, r.campaign, r.run_id, r.event_id, r.state, r.hold, r.is_planning, r.planned, r.ended, r.accepted,
-            r.failed, r.per_second, r.pace, r.ends_at, now()
+            r.failed, r.per_second, r.pace, r.ends_at, now(), r.experiment, r.winner
         FROM fanfare.campaign_runs AS r
         """
 
@@ -80,6 +84,8 @@ extension CampaignRun {
         pace = try row.double(orNil: 12)
         endsAt = try row.timestamp(orNil: 13)
         at = try row.timestamp(14)
+        experiment = try row.string(orNil: 15)
+        winner = try row.string(orNil: 16)
     }
 }
 

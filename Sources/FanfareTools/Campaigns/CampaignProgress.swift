@@ -31,6 +31,7 @@ public struct CampaignProgress: Sendable {
             "per_second": JSONValue(orNull: run.perSecond.map { Int64($0.rounded()) }),
             "pace": JSONValue(orNull: run.pace.map { Int64($0.rounded()) }),
             "ends_at": run.endsAt.map { JSONValue($0) } ?? .null,
+            "experiment": JSONValue(orNull: run.experiment), "winner": JSONValue(orNull: run.winner),
             "attempts": .array(
                 attempts.map { count in
                     [

@@ -30,7 +30,11 @@ extension CampaignProgress {
 
     /// The progress line, and a table of attempts by outcome and reason.
     var text: String {
-        let sum = (eventID.map { "event \($0), " } ?? "") + line
+        var sum = (eventID.map { "event \($0), " } ?? "") + line
+        if let experiment = run.experiment {
+            let rest = run.winner.map { "; the rest gets \($0)" } ?? ""
+            sum += "\n" + "experiment: \(experiment)\(rest)".printable
+        }
         guard !attempts.isEmpty else { return sum }
         var table = TextTable(["attempts", "outcome", "reason"])
         for count in attempts { table.append(["\(count.count)", count.outcome, count.reason]) }
