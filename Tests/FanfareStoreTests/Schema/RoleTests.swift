@@ -149,6 +149,7 @@ struct RoleTests {
         )
         let ofNobody = [
             "audience(text,text)", "badge_sql_error(text)", "badges(text,text[])", "campaign_sql_error(text,boolean)",
+            "conversion_sql_error(text)", "conversions_by_sql(text,timestamp with time zone)",
             "hidden_tables(text,regtype)", "payloads(text)",
             "users_by_sql(text,jsonb)", "users_sql_error(text)",
         ]
