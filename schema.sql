@@ -11161,7 +11161,10 @@ pushes AS (
 ),
 counts AS (
     -- NULL as a kind stands for accepted.
-    SELECT o.rule_version, NULL::text AS variant, NULL::int AS kind, greatest(o.accepted, g.accepted) AS devices, 0::numeric AS value
+    SELECT o.rule_version, NULL::text AS variant, NULL::int AS kind,
+        -- What the gates have more than the log is added to one version of the rule.
+        o.accepted + CASE WHEN o.rule_version = min(o.rule_version) OVER (PARTITION BY p.rule_id)
+            THEN greatest(0, g.accepted - sum(o.accepted) OVER (PARTITION BY p.rule_id)) ELSE 0 END AS devices, 0::numeric AS value
     FROM own AS o JOIN reporting AS p ON p.id = o.rule_version LEFT JOIN of_run AS g ON g.rule_id = p.rule_id
     WHERE NOT p.is_divided OR NOT (SELECT s.is_small FROM size AS s)
     UNION ALL

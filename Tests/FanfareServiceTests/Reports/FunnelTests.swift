@@ -118,6 +118,15 @@ struct FunnelTests {
             """
         )
         #expect(try funnel(event, on: world) == ["campaign/sale - 7 0 1"])
+        // A second version of the rule, as the winner of an experiment has it.
+        try world.put(campaign: "sale", #""ttl": "1d""#)
+        try world.schedule()
+        let second = try world.connection.number("SELECT max(id) FROM fanfare.rule_versions")
+        #expect(second > version)
+        try log(event, second, devices: "SELECT id + 100 FROM fanfare.devices", code: "1", on: world)
+        #expect(try funnel(event, on: world) == ["campaign/sale - 7 0 1"])
+        try log(event, second, devices: "SELECT * FROM generate_series(200, 209)", code: "1", on: world)
+        #expect(try funnel(event, on: world) == ["campaign/sale - 14 0 1"])
         try world.connection.execute("DELETE FROM fanfare.batch_log")
         #expect(try funnel(event, on: world) == ["campaign/sale - 7 0 1"])
         try world.connection.execute("UPDATE fanfare.runs SET event_id = 9")
