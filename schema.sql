@@ -314,6 +314,7 @@ SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_user', 'text[]');
 SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_value', 'text[]');
 SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_within', 'interval');
 SELECT fanfare.add_column('fanfare.rule_versions', 'winner_of', 'int');
+SELECT fanfare.add_column('fanfare.report_log', 'accepted', 'smallint');
 SELECT fanfare.add_column('fanfare.runs', 'experiment', 'jsonb');
 SELECT fanfare.add_column('fanfare.feedback', 'event_id', 'bigint');
 SELECT fanfare.add_column('fanfare.feedback', 'device_id', 'bigint');
@@ -329,6 +330,13 @@ DECLARE
     users text;
 BEGIN
     -- They have other arguments or results now.
+    -- A version 2 that was loaded while conversions were new.
+    IF to_regprocedure('fanfare.arms(bigint,text,text,timestamptz,timestamptz)') IS NOT NULL THEN
+        DROP FUNCTION fanfare.arms(bigint, text, text, timestamptz, timestamptz);
+    END IF;
+    IF EXISTS (SELECT FROM pg_attribute AS t WHERE t.attrelid = to_regclass('fanfare.touches') AND t.attname = 'at' AND NOT t.attisdropped) THEN
+        DROP TABLE fanfare.touches, fanfare.conversions_pending;
+    END IF;
     IF to_regclass('fanfare.event_values_created') IS NOT NULL THEN
         DROP INDEX fanfare.event_values_created;
     END IF;
@@ -7191,7 +7199,7 @@ $$;
 COMMENT ON FUNCTION fanfare.judge_canaries IS
     'Opens the second gate if few of the canary''s responses are failures, pauses the campaign if many are; a row for each canary judged.';
 
--- Where an experiment is due to be evaluated: the variants with a weight, in the order of the definition, with the figures
+-- Where an experiment is due to be evaluated, the one that is due longest: the variants with a weight, in the order of the definition, with the figures
 -- of the people in its sample. No variants if no recipient waits any more.
 CREATE OR REPLACE FUNCTION fanfare.experiments_due(now timestamptz)
 RETURNS TABLE (run_id bigint, app text, campaign text, event_id bigint, unclear text, variants text[], weights bigint[], people bigint[], successes bigint[])
@@ -7205,7 +7213,8 @@ BEGIN
         JOIN fanfare.campaigns AS c ON c.id = x.campaign_id JOIN fanfare.apps AS a ON a.id = c.app_id
         JOIN fanfare.gates AS g ON g.id = x.held_gate_id
         WHERE x.state = 'running' AND x.experiment IS NOT NULL AND x.look_at <= now AND x.verdict = 'passed' AND g.state = 'held' AND NOT g.is_paused
-        ORDER BY x.id
+        -- One at a time, because each may take seconds; it is decided or due later then.
+        ORDER BY x.look_at, x.id LIMIT 1
     LOOP
         RETURN QUERY
         WITH arms AS MATERIALIZED (SELECT * FROM fanfare.arms(o.event_id, most_batches => 500))
@@ -7220,13 +7229,13 @@ BEGIN
         LEFT JOIN (
             SELECT x.variant, CASE o.experiment ->> 'by' WHEN 'opened' THEN x.reporting ELSE x.people END AS people,
                 CASE o.experiment ->> 'by' WHEN 'opened' THEN x.opened ELSE x.converted END AS successes
-            FROM arms AS x
+            FROM arms AS x WHERE x.app = o.app AND x.rule = 'campaign/' || o.campaign
         ) AS f ON f.variant = w.name
         WHERE w.weight > 0;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.experiments_due IS 'The experiments that are due to be evaluated, with their figures.';
+COMMENT ON FUNCTION fanfare.experiments_due IS 'The experiment that is due to be evaluated longest, with its figures.';
 
 -- All batches behind the held gate have one rule version, since a run is one event.
 CREATE OR REPLACE FUNCTION fanfare.experiment_version(run_id bigint) RETURNS int LANGUAGE sql STABLE
@@ -10995,7 +11004,7 @@ DECLARE
 BEGIN
     WITH taken AS (
         DELETE FROM fanfare.conversions_pending AS p
-        WHERE p.ctid = ANY (ARRAY(SELECT x.ctid FROM fanfare.conversions_pending AS x WHERE x.due_at <= clock_timestamp()
+        WHERE p.ctid = ANY (ARRAY(SELECT x.ctid FROM fanfare.conversions_pending AS x WHERE x.due_at <= statement_timestamp()
             ORDER BY x.due_at LIMIT credit_conversions.depth FOR UPDATE SKIP LOCKED))
         RETURNING p
     )
@@ -11168,7 +11177,8 @@ counts AS (
     FROM own AS o JOIN reporting AS p ON p.id = o.rule_version LEFT JOIN of_run AS g ON g.rule_id = p.rule_id
     WHERE NOT p.is_divided OR NOT (SELECT s.is_small FROM size AS s)
     UNION ALL
-    SELECT p.id, NULL, NULL, g.accepted, 0 FROM reporting AS p JOIN of_run AS g ON g.rule_id = p.rule_id WHERE NOT EXISTS (SELECT FROM own)
+    SELECT p.id, NULL, NULL, g.accepted, 0 FROM reporting AS p JOIN of_run AS g ON g.rule_id = p.rule_id
+    WHERE NOT EXISTS (SELECT FROM own) AND p.id = (SELECT min(q.id) FROM reporting AS q WHERE q.rule_id = p.rule_id)
     UNION ALL
     SELECT u.rule_version, CASE WHEN p.is_divided THEN x.variant END, NULL, count(*) FILTER (WHERE u.code = 1), 0
     FROM pushes AS u JOIN reporting AS p ON p.id = u.rule_version

@@ -69,11 +69,14 @@ extension SQL {
                 ended_at = clock_timestamp(), look_at = NULL
             FROM over AS v JOIN fanfare.event_fates AS f ON f.fate = v.fate
             WHERE o.id = v.id AND o.state IN ('running', 'aborting')
-            RETURNING o.id, o.campaign_id, o.event_id, o.state, o.detail
+            RETURNING o.id, o.campaign_id, o.event_id, o.state, o.detail, o.experiment
         ),
         told AS (
             DELETE FROM fanfare.alarms AS x USING ended AS e, fanfare.campaigns AS c, fanfare.apps AS a
             WHERE c.id = e.campaign_id AND a.id = c.app_id AND x.name = 'experiment/' || a.name || '/' || c.name
+                AND e.experiment IS NOT NULL AND NOT EXISTS (
+                    SELECT FROM fanfare.runs AS y
+                    WHERE y.campaign_id = e.campaign_id AND y.id <> e.id AND y.state = 'running' AND y.look_at IS NOT NULL)
         ),
         closed AS (
             UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false

@@ -18,9 +18,9 @@ package struct DueExperiment: Sendable {
 }
 
 extension SQL {
-    /// Reads the experiments that are due to be evaluated.
+    /// Reads the experiment that is due to be evaluated longest; no row if none is.
     ///
-    /// It reads every delivery of their samples.
+    /// It reads the deliveries of the sample, of 500 batches at most.
     ///
     /// Binds: now.
     package static let experimentsDue = Statement<DueExperiment, Timestamp>(

@@ -41,7 +41,7 @@ extension SQL {
                 OR EXISTS (SELECT FROM fanfare.runs WHERE state IN ('running', 'aborting'))
                 OR EXISTS (SELECT FROM fanfare.quarantine)
                 OR EXISTS (SELECT FROM fanfare.reports_pending)
-                OR EXISTS (SELECT FROM fanfare.conversions_pending AS c WHERE c.due_at <= clock_timestamp())
+                OR EXISTS (SELECT FROM fanfare.conversions_pending AS c WHERE c.due_at <= statement_timestamp())
                 OR EXISTS (SELECT FROM fanfare.audience_queries WHERE not_before <= statement_timestamp()),
             EXISTS (SELECT FROM fanfare.runs WHERE state = 'querying')
                 OR EXISTS (

@@ -41,7 +41,7 @@ extension SQL {
             AND coalesce(v.retired_at > now() - v.conversion_within, true)
         JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE p.converts AND p.event_type LIKE 'sql:%' AND p.path = '{}' AND coalesce(p.tried_at < now() - interval '1 minute', true)
-        ORDER BY p.tried_at NULLS FIRST, v.version DESC LIMIT 1
+        ORDER BY p.tried_at NULLS FIRST, v.retired_at IS NOT NULL, v.version DESC LIMIT 1
         """,
         row: DueConversions.init
     )
@@ -55,7 +55,7 @@ extension SQL {
         WITH read AS (
             -- With as many rows as there may be, the rest is read next time.
             UPDATE fanfare.value_paths SET read_at = CASE WHEN cardinality($3::timestamptz[]) < \(ConversionQuery.rows) THEN $5
-                ELSE ($3::timestamptz[])[cardinality($3::timestamptz[])] + interval '10 minutes' END
+                ELSE least($5, ($3::timestamptz[])[cardinality($3::timestamptz[])] + interval '10 minutes') END
             WHERE id = $1
         ),
         found AS (

@@ -125,6 +125,7 @@ struct FunnelTests {
         #expect(second > version)
         try log(event, second, devices: "SELECT id + 100 FROM fanfare.devices", code: "1", on: world)
         #expect(try funnel(event, on: world) == ["campaign/sale - 7 0 1"])
+        try world.connection.execute("INSERT INTO fanfare.report_counts VALUES (\(event), \(second), 0, 2, 0)")
         try log(event, second, devices: "SELECT * FROM generate_series(200, 209)", code: "1", on: world)
         #expect(try funnel(event, on: world) == ["campaign/sale - 14 0 1"])
         try world.connection.execute("DELETE FROM fanfare.batch_log")
