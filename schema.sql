@@ -7199,8 +7199,8 @@ $$;
 COMMENT ON FUNCTION fanfare.judge_canaries IS
     'Opens the second gate if few of the canary''s responses are failures, pauses the campaign if many are; a row for each canary judged.';
 
--- Where an experiment is due to be evaluated, the one that is due longest: the variants with a weight, in the order of the definition, with the figures
--- of the people in its sample. No variants if no recipient waits any more.
+-- The experiment that has been due for the longest time: its variants with a weight above 0, in the order of the definition,
+-- and the figures of the people in its sample. It has no variants if no recipient waits any more.
 CREATE OR REPLACE FUNCTION fanfare.experiments_due(now timestamptz)
 RETURNS TABLE (run_id bigint, app text, campaign text, event_id bigint, unclear text, variants text[], weights bigint[], people bigint[], successes bigint[])
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -7235,7 +7235,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.experiments_due IS 'The experiment that is due to be evaluated longest, with its figures.';
+COMMENT ON FUNCTION fanfare.experiments_due IS 'The experiment that has been due for the longest time, with its figures.';
 
 -- All batches behind the held gate have one rule version, since a run is one event.
 CREATE OR REPLACE FUNCTION fanfare.experiment_version(run_id bigint) RETURNS int LANGUAGE sql STABLE
@@ -11213,8 +11213,8 @@ COMMENT ON FUNCTION fanfare.funnel IS
 GRANT EXECUTE ON FUNCTION fanfare.funnel TO fanfare_reader;
 
 -- The groups that a rule divides people into, with what the people of each did: of one event, or of a rule's pushes that
--- were sent in a period. A person is a user, or a device without one, and counts once; people of whom no reports are
--- stored are left out.
+-- were sent in a period. A person is a user, or a device without one, and counts once. Users without tracking are left
+-- out.
 --
 --   people     those whose push was decided: sent, or not sent for a reason that is looked at after the holdout
 --   reporting  those with a device that can report, if it accepted the push or was held out: one that reported before, or the

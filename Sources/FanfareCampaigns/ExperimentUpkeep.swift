@@ -4,18 +4,18 @@ internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
-/// The experiments of campaigns: evaluates those that are due, and sends the winner to the others.
+/// Evaluates the experiments of campaigns, and sends the winner to the rest of the audience.
 struct ExperimentUpkeep {
     let logger: Logger
 
-    /// Evaluates the experiments that are due.
+    /// Evaluates the experiment that is due, if any.
     ///
     /// - Parameters:
     ///   - connection: a connection outside a transaction.
     ///   - now: the database's time.
     /// - Throws: errors of the server.
     func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
-        for due in try evaluations(on: connection, at: now) {
+        for due in try due(on: connection, at: now) {
             let decision = ExperimentDecision(due)
             let metadata = Logger.Metadata([
                 .app: "\(due.app)", .campaignName: "\(due.campaign)", .eventID: "\(due.eventID)",
@@ -35,8 +35,10 @@ struct ExperimentUpkeep {
 }
 
 extension ExperimentUpkeep {
-    /// Reads the experiments that are due; none if the server is too busy to count them in time, and then again next turn.
-    private func evaluations(
+    /// Reads the experiment that is due, if any.
+    ///
+    /// If the statement runs into its time limit, nothing is returned, and the next turn tries again.
+    private func due(
         on connection: PostgresConnection,
         at now: Timestamp
     ) throws(PostgresError) -> [DueExperiment] {
@@ -44,7 +46,7 @@ extension ExperimentUpkeep {
             return try connection.run(SQL.experimentsDue(now))
         } catch {
             guard error.isCancelled else { throw error }
-            logger.warning("experiments could not be evaluated in time", metadata: .init([.error: "\(error)"]))
+            logger.warning("the experiment could not be evaluated in time", metadata: .init([.error: "\(error)"]))
             return []
         }
     }
@@ -54,7 +56,7 @@ extension ExperimentUpkeep {
 struct ExperimentDecision: Equatable {
     /// Whether the others get the push now.
     let isFinal: Bool
-    /// The variant that the others get; nil for each their own.
+    /// The variant for the rest of the audience; nil if each user gets the variant that the hash gives them.
     let winner: String?
     /// The verdict as text for operators.
     let detail: String

@@ -101,6 +101,7 @@ enum ConsoleAssets {
         ("providers", PackageResources.providers_mustache),
         ("reasons", PackageResources.reasons_mustache),
         ("lift", PackageResources.lift_mustache),
+        ("report-table", PackageResources.report_table_mustache),
         ("reports", PackageResources.reports_mustache),
         ("rule", PackageResources.rule_mustache),
         ("rules", PackageResources.rules_mustache),

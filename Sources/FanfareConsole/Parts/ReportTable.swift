@@ -4,6 +4,7 @@ internal import FanfareTools
 
 /// How many of the accepted pushes devices reported, by rule and variant.
 struct ReportTable: ViewContext {
+    let title: String
     /// The heading of the first column.
     let column: String
     /// The headings of the kinds.
@@ -23,6 +24,7 @@ extension ReportTable {
     init?(_ rows: [ReportFunnelRow], column: String = "Rule", name: String? = nil, note: String = "") {
         guard !rows.isEmpty else { return nil }
         self.init(
+            title: "Reports",
             column: column,
             kinds: ReportFunnelLine.kinds.map { $0.prefix(1).uppercased() + $0.dropFirst() },
             rows: ReportFunnelLine.lines(rows).map { ReportLine($0, name: name) },
@@ -40,6 +42,7 @@ extension ReportTable {
         guard rows.contains(where: { $0.variant != nil }) else { return nil }
         let silent = rows.reduce(0) { $0 + $1.notReporting }
         self.init(
+            title: "Comparison",
             column: "Rule",
             kinds: ["People", "Opened", "Converted", "Lift in points"],
             rows: rows.map(ReportLine.init),

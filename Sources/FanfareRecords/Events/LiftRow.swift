@@ -8,17 +8,17 @@ public struct LiftRow: Sendable {
     public let rule: String
     /// The variant; `holdout` for those who got nothing, nil for a rule without variants.
     public let variant: String?
-    /// The people with a push that was accepted, or who were held out.
+    /// The people for whom the push was decided: it was sent, suppressed for them, or held out.
     public let people: Int64
-    /// The people among them without a device that can report.
+    /// The people without a device that can report.
     public let notReporting: Int64
-    /// The people with such a device who opened the push.
+    /// The people who opened the push, on a device that can report.
     public let opened: Int64
     /// The people who converted; nil if the rule has no conversion.
     public let converted: Int64?
     /// The share of the people who converted, from 0 to 1.
     public let rate: Double?
-    /// The rate minus that of the holdout; nil for the holdout itself, and without one.
+    /// The rate minus the rate of the holdout; nil for the holdout, and if the rule has none.
     public let lift: Double?
     /// The lower end of the interval of ``lift``, with 95 %.
     public let low: Double?

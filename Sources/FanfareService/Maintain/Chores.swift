@@ -167,7 +167,7 @@ struct Chores {
     /// Deletes retractions as old as the logs, and values and paths by which no rule finds events.
     private func forgetRetractions(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(SQL.forgetRetractions(Int32(clamping: context.settings.logRetentionDays)), on: connection)
-        // Before, to end paths whose values are then deleted, and after, to delete these paths.
+        // The first call ends paths. Then their values are deleted, and the second call deletes the paths.
         let days = Int32(clamping: context.settings.logRetentionDays)
         _ = try connection.runReturningCount(SQL.forgetValuePaths(days))
         try exhaust(SQL.forgetValues(days), on: connection)

@@ -12,7 +12,7 @@ final class ConversionReader {
     private static let patience = 2_000
     /// The time between two looks for queries that are due.
     private static let interval = 5 * Micros.second
-    /// The time after which a turn begins no more queries: maintenance has other work.
+    /// The time after which a turn starts no more queries, because maintenance has other work.
     private static let share = Micros.second
 
     private let logger: Logger
@@ -29,7 +29,9 @@ final class ConversionReader {
         author = AuthorSession(context.database.queries("conversion-sql"))
     }
 
-    /// Executes the queries that are due, the longest waiting first, as far as the time of a turn suffices.
+    /// Executes the queries that are due, for about a second.
+    ///
+    /// The query that was executed longest ago is first.
     ///
     /// - Parameters:
     ///   - connection: the session of maintenance, outside a transaction.
@@ -64,7 +66,7 @@ final class ConversionReader {
         }
         let statement = SQL.storeConversions(due.pathID, found.map(\.person), found.map(\.at), found.map(\.amount), now)
         _ = try connection.run(statement)
-        // After a change of the leader, the alarm of the one before ends too.
+        // Another daemon may have raised the alarm.
         _ = try connection.run(SQL.noteConversions(due.pathID, now, alarm, nil))
         if failing.remove(due.pathID) != nil { tell(due, nil) }
     }

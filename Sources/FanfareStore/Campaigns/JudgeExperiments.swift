@@ -18,7 +18,7 @@ package struct DueExperiment: Sendable {
 }
 
 extension SQL {
-    /// Reads the experiment that is due to be evaluated longest; no row if none is.
+    /// Reads the experiment that has been due for the longest time; no row if none is due.
     ///
     /// It reads the deliveries of the sample, of 500 batches at most.
     ///
@@ -31,7 +31,7 @@ extension SQL {
         row: DueExperiment.init
     )
 
-    /// Ends an experiment and sends to the others; returns whether it had not ended.
+    /// Ends an experiment and sends to the rest of the audience; returns false if it had ended already.
     ///
     /// Binds: run, winner, figures.
     package static let settleExperiment = Statement<Bool, Int64, String?, String>(

@@ -28,8 +28,8 @@ package struct FoundConversion: Equatable, Sendable {
 extension SQL {
     /// Reads the `conversion_sql` of the rule whose turn it is; no row if each was executed in the last minute.
     ///
-    /// A query is asked for the time since its last execution and ten minutes more, because transactions commit late; the
-    /// first time for the time since the rule named it.
+    /// `since` is ten minutes before the query last succeeded, because transactions commit late. For the first execution it is
+    /// the time at which the rule was put into force.
     package static let dueConversions = Statement<DueConversions>(
         "due_conversions",
         """
@@ -46,14 +46,16 @@ extension SQL {
         row: DueConversions.init
     )
 
-    /// Stores the conversions that a query found, each once, and when it was asked.
+    /// Stores the conversions that a query found, and when it was executed.
+    ///
+    /// A conversion that is stored already is skipped.
     ///
     /// Binds: path, persons, times, amounts, when the query was executed.
     package static let storeConversions = Statement<Void, Int32, [Int64], [Timestamp], [String?], Timestamp>(
         "store_conversions",
         """
         WITH read AS (
-            -- With as many rows as there may be, the rest is read next time.
+            -- If the query has more rows, the next execution reads them.
             UPDATE fanfare.value_paths SET read_at = CASE WHEN cardinality($3::timestamptz[]) < \(ConversionQuery.rows) THEN $5
                 ELSE least($5, ($3::timestamptz[])[cardinality($3::timestamptz[])] + interval '10 minutes') END
             WHERE id = $1
@@ -63,7 +65,7 @@ extension SQL {
             FROM unnest($2::bigint[], $3::timestamptz[], $4::text[]) AS f (person, at, amount) ORDER BY 1, 2
         ),
         stored AS (
-            -- A row of a query has no event; its time stands for one.
+            -- A row of a query has no event id. Its time in microseconds is stored instead.
             INSERT INTO fanfare.event_values (path_id, value, event_id, created_at)
             SELECT $1, f.person, f.id, f.at FROM found AS f
             ON CONFLICT DO NOTHING RETURNING value, event_id

@@ -21,7 +21,7 @@ extension SQL {
         "SELECT fanfare.credit_conversions(\(ReportFolding.conversions))"
     )
 
-    /// Deletes some opened pushes whose window was over an hour ago, and alarms about a `conversion_sql` that no rule has any more.
+    /// Deletes some opened pushes whose window was over an hour ago, and the alarms of rules that have no `conversion_sql` any more.
     package static let forgetTouches = Statement<Void>(
         "forget_touches",
         """

@@ -43,7 +43,7 @@ extension SQL {
         """
     )
 
-    /// Ends the paths that no rule names any more, an hour after one last did, and deletes those whose values are deleted.
+    /// Ends the paths that no rule has named for an hour, and deletes ended paths that have no values.
     ///
     /// Those of conversions stay as long as a rule version that named them could have sent a push of the logs.
     ///

@@ -10,7 +10,8 @@ extension ToolDatabase {
     /// Compares what the people of an event did, by rule and variant.
     ///
     /// - Parameter id: the event's id, or that of its scheduled row.
-    /// - Returns: a row for each rule and variant, the holdout first; empty if nobody got the event.
+    /// - Returns: a row for each variant of each rule. The row of the holdout comes first. An event without recipients has no
+    ///   rows.
     /// - Throws: ``ToolError``, also if there is no such event.
     package func lift(ofEvent id: Int64) async throws(ToolError) -> [LiftRow] {
         let event = try await eventID(of: id)
@@ -19,13 +20,13 @@ extension ToolDatabase {
         return found
     }
 
-    /// Compares what the people did who a rule's pushes of some days were for.
+    /// Compares what people did after a rule's pushes of some days, by variant.
     ///
     /// - Parameters:
     ///   - rule: the rule's name.
     ///   - app: its app.
     ///   - days: the number of days until now.
-    /// - Returns: a row for each variant, the holdout first.
+    /// - Returns: a row for each variant. The row of the holdout comes first.
     /// - Throws: ``ToolError``.
     package func lift(ofRule rule: String, app: String, days: Int32) async throws(ToolError) -> [LiftRow] {
         try await unhurried { connection throws(PostgresError) in try connection.run(SQL.ruleLift(app, rule, days)) }

@@ -1,4 +1,5 @@
 import FanfareRecords
+import Foundation
 
 extension LiftRow {
     /// Formats a comparison as a table.
@@ -6,7 +7,7 @@ extension LiftRow {
     /// - Parameter rows: the rows of one event or rule.
     /// - Returns: the table with a note.
     static func table(_ rows: [LiftRow]) -> String {
-        guard !rows.isEmpty else { return "nobody got the push, or the log is deleted" }
+        guard !rows.isEmpty else { return "no recipients, or the log is deleted" }
         var table = TextTable(["rule", "variant", "people", "opened", "converted", "lift", "interval"])
         for row in rows {
             table.append([
@@ -26,8 +27,6 @@ extension LiftRow {
 
     /// A share in percent or percentage points, such as `5.31%`.
     private static func points(_ share: Double, _ unit: String) -> String {
-        let hundredths = Int64((share * 10_000).rounded())
-        let rest = hundredths.magnitude % 100
-        return "\(hundredths < 0 ? "-" : "")\(hundredths.magnitude / 100).\(rest < 10 ? "0" : "")\(rest)\(unit)"
+        String(format: "%.2f", share * 100) + unit
     }
 }

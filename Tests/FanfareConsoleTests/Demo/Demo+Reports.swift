@@ -4,6 +4,7 @@ extension Demo {
     /// Makes a table of reports with one line and a variant.
     static func reports(_ column: String, _ name: String, accepted: Int) -> ReportTable {
         ReportTable(
+            title: "Reports",
             column: column,
             kinds: ["Received", "Shown", "Opened", "Acted", "Converted", "Dismissed"],
             rows: ["all", "short"].map { variant in
