@@ -10915,8 +10915,7 @@ BEGIN
         ),
         able AS (
             INSERT INTO fanfare.reporting_devices (device_id)
-            SELECT DISTINCT f.device_id FROM found AS f
-            WHERE NOT EXISTS (SELECT FROM fanfare.reporting_devices AS r WHERE r.device_id = f.device_id) ORDER BY 1
+            SELECT f.device_id FROM found AS f ORDER BY 1
             ON CONFLICT DO NOTHING
         ),
         touched AS (
