@@ -3898,13 +3898,15 @@ BEGIN ATOMIC
     DELETE FROM fanfare.topic_changes AS c
     WHERE note_topic_change.device_id = 0 AND c.app = note_topic_change.app AND c.topic = note_topic_change.topic
         AND c.operation <> note_topic_change.operation;
-    INSERT INTO fanfare.topic_changes AS c (app, operation, topic, fingerprint, device_id, counts, finished_at)
-    VALUES (note_topic_change.app, note_topic_change.operation, note_topic_change.topic, note_topic_change.fingerprint,
-        note_topic_change.device_id, note_topic_change.counts,
-        CASE WHEN note_topic_change.finished THEN clock_timestamp() END)
+    -- One reading of the clock, so that a change that has only begun was noted when it started.
+    INSERT INTO fanfare.topic_changes AS c (app, operation, topic, fingerprint, device_id, counts, started_at, noted_at, finished_at)
+    SELECT note_topic_change.app, note_topic_change.operation, note_topic_change.topic, note_topic_change.fingerprint,
+        note_topic_change.device_id, note_topic_change.counts, clock.now, clock.now,
+        CASE WHEN note_topic_change.finished THEN clock.now END
+    FROM clock_timestamp() AS clock (now)
     ON CONFLICT ON CONSTRAINT topic_changes_pkey DO UPDATE
-    SET device_id = excluded.device_id, counts = excluded.counts, noted_at = clock_timestamp(), finished_at = excluded.finished_at,
-        started_at = CASE WHEN excluded.device_id = 0 THEN clock_timestamp() ELSE c.started_at END;
+    SET device_id = excluded.device_id, counts = excluded.counts, noted_at = excluded.noted_at, finished_at = excluded.finished_at,
+        started_at = CASE WHEN excluded.device_id = 0 THEN excluded.started_at ELSE c.started_at END;
 END;
 COMMENT ON FUNCTION fanfare.note_topic_change IS 'Stores how far a change of one of FCM''s own topics has come.';
 GRANT EXECUTE ON FUNCTION fanfare.note_topic_change TO fanfare_daemon;

@@ -33,7 +33,7 @@ struct TopicChangeTests {
         ).rows[0]
     }
 
-    @Test func progressIsStoredUntilTheChangeBeginsAnew() throws {
+    @Test func progressIsStoredUntilTheChangeBeginsAgain() throws {
         try note(0)
         let begun = try #require(
             try connection.text("SELECT started_at FROM fanfare.topic_changes WHERE operation = 'subscribe'")
@@ -44,7 +44,7 @@ struct TopicChangeTests {
         try note(9, isFinished: true)
         #expect(try row() == ["9", "9", "t", "t", "t"])
         try note(0)
-        #expect(try row() == ["0", "0", "f", "f", "f"], "a change that begins anew has a new beginning")
+        #expect(try row() == ["0", "0", "f", "f", "f"], "a change that begins again has a new beginning")
         #expect(try connection.number("SELECT count(*) FROM fanfare.topic_changes") == 1)
     }
 
