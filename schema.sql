@@ -11361,30 +11361,43 @@ GRANT SELECT ON fanfare.engagement TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.export_user(app text, user_id text) RETURNS jsonb
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-WITH devices AS MATERIALIZED (
-    SELECT d.* FROM fanfare.devices AS d WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND d.user_id = $2
+WITH app AS MATERIALIZED (
+    SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1
+), devices AS MATERIALIZED (
+    SELECT d.* FROM fanfare.devices AS d WHERE d.app_id = (SELECT app.id FROM app) AND d.user_id = $2
 )
 SELECT jsonb_build_object(
     'app', $1, 'user_id', $2,
     'devices', (SELECT coalesce(jsonb_agg(to_jsonb(d) - '{app_id,target_id,token,token_hash,auth,p256dh,doubted_by}'::text[]
             || jsonb_build_object('topics', (SELECT coalesce(jsonb_agg(t.name ORDER BY t.name), '[]')
                 FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id WHERE s.device_id = d.id),
-                'retracted', (SELECT to_jsonb(x.ids) FROM fanfare.retracted_devices AS x WHERE x.device_id = d.id))
+                'retracted', (SELECT to_jsonb(x.ids) FROM fanfare.retracted_devices AS x WHERE x.device_id = d.id),
+                'first_report', (SELECT x.since FROM fanfare.reporting_devices AS x WHERE x.device_id = d.id))
             ORDER BY d.id), '[]') FROM devices AS d),
     'preferences', (SELECT coalesce(jsonb_agg(to_jsonb(p) - '{app_id,user_id,xid}'::text[] ORDER BY p.category), '[]') FROM fanfare.preferences AS p
-        WHERE p.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND p.user_id = $2),
-    'capped_events', (SELECT to_jsonb(g.grants) FROM fanfare.cap_grants AS g
-        WHERE g.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND g.user_id = $2),
-    'tracked', NOT EXISTS (SELECT FROM fanfare.untracked_users AS u
-        WHERE u.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND u.user_id = $2),
+        WHERE p.app_id = (SELECT app.id FROM app) AND p.user_id = $2),
+    'capped_events', (SELECT to_jsonb(g.grants) FROM fanfare.cap_grants AS g WHERE g.app_id = (SELECT app.id FROM app) AND g.user_id = $2),
+    'tracked', NOT EXISTS (SELECT FROM fanfare.untracked_users AS u WHERE u.app_id = (SELECT app.id FROM app) AND u.user_id = $2),
     'actions', (SELECT coalesce(jsonb_agg(to_jsonb(x) - '{day,rule_version,variant}'::text[] ORDER BY x.at), '[]')
         FROM fanfare.report_actions AS x JOIN devices AS d ON d.id = x.device_id),
+    'emitted', (SELECT jsonb_build_object('since', r.since, 'events', r.events) FROM fanfare.report_rates AS r
+        WHERE r.app_id = (SELECT app.id FROM app) AND r.user_id = $2),
+    'opened', (SELECT coalesce(jsonb_agg(jsonb_build_object('event_id', t.event_id, 'opened_at', t.opened_at, 'until', t.until,
+            'converted', t.has_converted) ORDER BY t.event_id), '[]')
+        FROM fanfare.touches AS t
+        WHERE t.path_id = ANY (ARRAY(SELECT p.id FROM fanfare.value_paths AS p WHERE p.converts)) AND t.person = hashtextextended($2, 0)
+            AND t.app_id = (SELECT app.id FROM app)),
+    'audiences', (SELECT coalesce(jsonb_agg(jsonb_build_object('campaign', c.name, 'event_id', o.event_id, 'variables', u.variables)
+            ORDER BY o.event_id), '[]')
+        FROM fanfare.campaigns AS c JOIN fanfare.runs AS o ON o.campaign_id = c.id JOIN fanfare.audiences AS u ON u.event_id = o.event_id
+        WHERE c.app_id = (SELECT app.id FROM app) AND (o.state IN ('running', 'aborting') OR o.test_users IS NOT NULL)
+            AND u.bucket = fanfare.bucket(fanfare.audience_seed(o.event_id), $2) AND u.user_id = $2),
     'pushes', (SELECT coalesce(jsonb_agg(jsonb_build_object('event_id', p.event_id, 'type', p.event_type, 'rule', p.rule, 'device_id', p.device_id,
             'outcome', p.outcome, 'at', p.at, 'reports', p.reports) ORDER BY p.event_id, p.device_id), '[]')
         FROM fanfare.deliveries AS p WHERE p.user_id = $2 AND p.app = $1),
     'scheduled', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'type', s.type, 'at', s.at, 'payload', s.payload) ORDER BY s.id), '[]')
         FROM fanfare.scheduled AS s WHERE EXISTS (
-            SELECT FROM fanfare.users_rules((SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1)) AS r
+            SELECT FROM fanfare.users_rules((SELECT app.id FROM app)) AS r
             WHERE r.event_type = s.type AND fanfare.named_users(s.payload, r.path) = ARRAY[$2])))
 $$;
 COMMENT ON FUNCTION fanfare.export_user IS

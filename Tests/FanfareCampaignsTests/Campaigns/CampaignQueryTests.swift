@@ -78,6 +78,10 @@ struct CampaignQueryTests {
         let bodies = prepared.flatMap(\.batch.variants).map { String(decoding: $0.content.body.prefix, as: UTF8.self) }
         #expect(bodies.count == 4 && bodies.filter { $0.contains("Hi Seven") }.count == 2, "\(bodies)")
         #expect(bodies.filter { $0.contains("Hi Ann\"") }.count == 2)
+        let exported = try world.connection.text(
+            "SELECT jsonb_path_query_array(fanfare.export_user('shop', 'ann'), '$.audiences[*].variables')::text"
+        )
+        #expect(exported == #"[{"first_name": "Ann"}]"#)
         try world.connection.execute("SELECT fanfare.forget_user('shop', 'ann')")
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.audiences WHERE user_id = 'ann'") == 0)
         _ = try world.connection.runReturningCount(SQL.forgetAudiences())

@@ -127,7 +127,11 @@ struct ConversionTests {
         try open(send("one", to: "bob"), on: bob, version: rule)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.touches") == 1)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.reporting_devices") == 1)
+        let opened = "SELECT jsonb_path_query_array(fanfare.export_user('shop', $1), '$.opened[*].converted')::text"
+        #expect(try world.connection.query(opened, "bob").rows == [["[false]"]])
+        #expect(try world.connection.query(opened, "ann").rows == [["[]"]])
         _ = try world.connection.query("SELECT fanfare.forget_user('shop', 'bob')")
+        #expect(try world.connection.query(opened, "bob").rows == [["[]"]])
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.touches") == 0)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.reporting_devices") == 0)
         try pay("ann")

@@ -21,11 +21,17 @@ struct UserDataTests {
         "topic_changes", "topics", "traffic", "value_paths",
     ]
 
-    @Test func theArticleNamesEveryTableThatHoldsAny() throws {
+    /// Returns the tables that the article lists, with what its column "until" says of them.
+    private static func listed() throws -> [(name: String, until: Substring)] {
         let article = try #require(try Documentation.text("SQL").components(separatedBy: "\n## Users' data\n").last)
-        let listed = article.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap { line in
-            line.split(separator: "|")[0].matches(of: /`([a-z_]+)`/).map { String($0.1) }
+        return article.split(separator: "\n").filter { $0.hasPrefix("| `") }.flatMap { line in
+            let columns = line.split(separator: "|")
+            return columns[0].matches(of: /`([a-z_]+)`/).map { (String($0.1), columns[2]) }
         }
+    }
+
+    @Test func theArticleNamesEveryTableThatHoldsAny() throws {
+        let listed = try Self.listed().map(\.name)
         let tables = try TestDatabase.current.connect().column(
             """
             SELECT relname FROM pg_class
@@ -34,6 +40,16 @@ struct UserDataTests {
         )
         #expect(Set(listed).isDisjoint(with: Self.without))
         #expect(Set(listed).union(Self.without) == Set(tables))
+    }
+
+    @Test func theExportReadsWhateverIsForgotten() throws {
+        let source = try TestDatabase.current.connect().text(
+            "SELECT prosrc FROM pg_proc WHERE oid = 'fanfare.export_user(text, text)'::regprocedure"
+        )
+        let read = Set(try #require(source).matches(of: /(?:FROM|JOIN) fanfare\.([a-z_]+) AS/).map { String($0.1) })
+        let forgotten = try Set(Self.listed().filter { $0.until.contains("`forget_user`") }.map(\.name))
+        #expect(forgotten.contains("touches"))
+        #expect(forgotten.subtracting(read) == [])
     }
 
     /// A column with a user's id cannot be in a table that holds no data of users.
