@@ -7201,44 +7201,6 @@ $$;
 COMMENT ON FUNCTION fanfare.judge_canaries IS
     'Opens the second gate if few of the canary''s responses are failures, pauses the campaign if many are; a row for each canary judged.';
 
--- The experiment that has been due for the longest time: its variants with a weight above 0, in the order of the definition,
--- and the figures of the people in its sample. It has no variants if no recipient waits any more.
-CREATE OR REPLACE FUNCTION fanfare.experiments_due(now timestamptz)
-RETURNS TABLE (run_id bigint, app text, campaign text, event_id bigint, unclear text, variants text[], weights bigint[], people bigint[], successes bigint[])
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-#variable_conflict use_column
-DECLARE
-    o record;
-BEGIN
-    FOR o IN
-        SELECT x.id, a.name AS app, c.name AS campaign, x.event_id, x.experiment FROM fanfare.runs AS x
-        JOIN fanfare.campaigns AS c ON c.id = x.campaign_id JOIN fanfare.apps AS a ON a.id = c.app_id
-        JOIN fanfare.gates AS g ON g.id = x.held_gate_id
-        WHERE x.state = 'running' AND x.experiment IS NOT NULL AND x.look_at <= now AND x.verdict = 'passed' AND g.state = 'held' AND NOT g.is_paused
-        -- One at a time, because each may take seconds; it is decided or due later then.
-        ORDER BY x.look_at, x.id LIMIT 1
-    LOOP
-        RETURN QUERY
-        WITH arms AS MATERIALIZED (SELECT * FROM fanfare.arms(o.event_id, most_batches => 500))
-        SELECT o.id, o.app, o.campaign, o.event_id, o.experiment ->> 'unclear', coalesce(array_agg(w.name ORDER BY w.place), '{}'),
-            coalesce(array_agg(w.weight ORDER BY w.place), '{}'), coalesce(array_agg(coalesce(f.people, 0) ORDER BY w.place), '{}'),
-            coalesce(array_agg(coalesce(f.successes, 0) ORDER BY w.place), '{}')
-        FROM (
-            SELECT v.variant ->> 'name' AS name, coalesce((v.variant -> 'weight')::bigint, 1) AS weight, v.place
-            FROM fanfare.experiment_version(o.id) AS e JOIN fanfare.rule_versions AS r ON r.id = e
-            CROSS JOIN LATERAL jsonb_array_elements(r.definition::jsonb -> 'variants') WITH ORDINALITY AS v (variant, place)
-        ) AS w
-        LEFT JOIN (
-            SELECT x.variant, CASE o.experiment ->> 'by' WHEN 'opened' THEN x.reporting ELSE x.people END AS people,
-                CASE o.experiment ->> 'by' WHEN 'opened' THEN x.opened ELSE x.converted END AS successes
-            FROM arms AS x WHERE x.app = o.app AND x.rule = 'campaign/' || o.campaign
-        ) AS f ON f.variant = w.name
-        WHERE w.weight > 0;
-    END LOOP;
-END
-$$;
-COMMENT ON FUNCTION fanfare.experiments_due IS 'The experiment that has been due for the longest time, with its figures.';
-
 -- All batches behind the held gate have one rule version, since a run is one event.
 CREATE OR REPLACE FUNCTION fanfare.experiment_version(run_id bigint) RETURNS int LANGUAGE sql STABLE
 BEGIN ATOMIC
@@ -11129,7 +11091,7 @@ shared AS MATERIALIZED (
 ),
 -- The rule versions whose pushes have a handle, or had one when a device reported.
 reporting AS MATERIALIZED (
-    SELECT v.id, r.app_id, r.id AS rule_id, r.name, v.definition -> 'variants' IS NOT NULL AS is_divided, g.*
+    SELECT v.id, v.rule_id, v.definition -> 'variants' IS NOT NULL AS is_divided, g.*
     FROM (
         SELECT y.rule_version, bool_or(y.has_reports) AS has_reports
         FROM (
@@ -11170,18 +11132,13 @@ pushes AS (
     SELECT s.rule_version, s.device_id, s.code FROM shared AS s
 ),
 counts AS (
-    -- NULL as a kind stands for accepted.
-    SELECT o.rule_version, NULL::text AS variant, NULL::int AS kind,
-        -- What the gates have more than the log is added to one version of the rule.
-        o.accepted + CASE WHEN o.rule_version = min(o.rule_version) OVER (PARTITION BY p.rule_id)
-            THEN greatest(0, g.accepted - sum(o.accepted) OVER (PARTITION BY p.rule_id)) ELSE 0 END AS devices, 0::numeric AS value
-    FROM own AS o JOIN reporting AS p ON p.id = o.rule_version LEFT JOIN of_run AS g ON g.rule_id = p.rule_id
-    WHERE NOT p.is_divided OR NOT (SELECT s.is_small FROM size AS s)
+    -- NULL as a kind stands for accepted. The gates of a run count what is not in the log, or not there any more.
+    SELECT p.rule_id, NULL::text AS variant, NULL::int AS kind, greatest(sum(o.accepted), max(g.accepted)) AS devices, 0::numeric AS value
+    FROM reporting AS p LEFT JOIN own AS o ON o.rule_version = p.id LEFT JOIN of_run AS g ON g.rule_id = p.rule_id
+    WHERE NOT p.is_divided OR (SELECT s.is_small FROM size AS s) IS NOT TRUE
+    GROUP BY 1 HAVING num_nonnulls(sum(o.accepted), max(g.accepted)) > 0
     UNION ALL
-    SELECT p.id, NULL, NULL, g.accepted, 0 FROM reporting AS p JOIN of_run AS g ON g.rule_id = p.rule_id
-    WHERE NOT EXISTS (SELECT FROM own) AND p.id = (SELECT min(q.id) FROM reporting AS q WHERE q.rule_id = p.rule_id)
-    UNION ALL
-    SELECT u.rule_version, CASE WHEN p.is_divided THEN x.variant END, NULL, count(*) FILTER (WHERE u.code = 1), 0
+    SELECT p.rule_id, CASE WHEN p.is_divided THEN x.variant END, NULL, count(*) FILTER (WHERE u.code = 1), 0
     FROM pushes AS u JOIN reporting AS p ON p.id = u.rule_version
     LEFT JOIN LATERAL (
         SELECT fanfare.group_of(p.seed, p.holdout, p.names, p.upto, coalesce(d.user_id, 'device:' || d.id)) AS variant
@@ -11189,22 +11146,22 @@ counts AS (
     ) AS x ON p.is_divided
     WHERE u.code = 1 OR NOT p.is_divided GROUP BY 1, 2
     UNION ALL
-    SELECT c.rule_version, fanfare.report_variant(c.rule_version, c.variant), c.kind, c.devices, c.value
-    FROM fanfare.report_counts AS c WHERE c.event_id = $1
+    SELECT p.rule_id, fanfare.report_variant(c.rule_version, c.variant), c.kind, c.devices, c.value
+    FROM fanfare.report_counts AS c JOIN reporting AS p ON p.id = c.rule_version WHERE c.event_id = $1
     UNION ALL
-    SELECT s.rule_version, fanfare.variant_of(v.definition::jsonb, d.user_id, s.device_id), k.kind, 1, 0
-    FROM shared AS s
+    SELECT p.rule_id, fanfare.variant_of(v.definition::jsonb, d.user_id, s.device_id), k.kind, 1, 0
+    FROM shared AS s JOIN reporting AS p ON p.id = s.rule_version
     JOIN fanfare.rule_versions AS v ON v.id = s.rule_version
     LEFT JOIN fanfare.devices AS d ON d.id = s.device_id
     CROSS JOIN LATERAL (VALUES (0, s.received), (1, s.shown), (2, s.opened), (3, s.acted), (4, s.dismissed)) AS k (kind, marks)
     WHERE get_bit(k.marks, s.place) = 1
 )
-SELECT a.name, p.name, c.variant, sum(c.devices) FILTER (WHERE c.kind IS NULL)::bigint,
+SELECT a.name, r.name, c.variant, sum(c.devices) FILTER (WHERE c.kind IS NULL)::bigint,
     coalesce(sum(c.devices) FILTER (WHERE c.kind = 0), 0)::bigint, coalesce(sum(c.devices) FILTER (WHERE c.kind = 1), 0)::bigint,
     coalesce(sum(c.devices) FILTER (WHERE c.kind = 2), 0)::bigint, coalesce(sum(c.devices) FILTER (WHERE c.kind = 3), 0)::bigint,
     coalesce(sum(c.devices) FILTER (WHERE c.kind = 4), 0)::bigint, coalesce(sum(c.devices) FILTER (WHERE c.kind = 5), 0)::bigint,
     sum(c.value) FILTER (WHERE c.kind = 5)
-FROM counts AS c JOIN reporting AS p ON p.id = c.rule_version JOIN fanfare.apps AS a ON a.id = p.app_id
+FROM counts AS c JOIN fanfare.rules AS r ON r.id = c.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 $$;
 COMMENT ON FUNCTION fanfare.funnel IS
@@ -11340,6 +11297,39 @@ SELECT * FROM fanfare.lift(NULL, $1, $2, $3, $4)
 $$;
 COMMENT ON FUNCTION fanfare.lift(text, text, timestamptz, timestamptz) IS 'The same for the pushes of a rule that were sent in a period.';
 GRANT EXECUTE ON FUNCTION fanfare.lift(text, text, timestamptz, timestamptz) TO fanfare_reader;
+
+-- The experiment that has been due for the longest time: its variants with a weight above 0, in the order of the definition,
+-- and the figures of the people in its sample. It has no variants if no recipient waits any more.
+CREATE OR REPLACE FUNCTION fanfare.experiments_due(now timestamptz)
+RETURNS TABLE (run_id bigint, app text, campaign text, event_id bigint, unclear text, variants text[], weights bigint[], people bigint[], successes bigint[])
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+WITH due AS MATERIALIZED (
+    SELECT o.id, a.name AS app, c.name AS campaign, o.event_id, o.experiment ->> 'by' AS by, o.experiment ->> 'unclear' AS unclear
+    FROM fanfare.runs AS o
+    JOIN fanfare.campaigns AS c ON c.id = o.campaign_id JOIN fanfare.apps AS a ON a.id = c.app_id
+    JOIN fanfare.gates AS g ON g.id = o.held_gate_id
+    WHERE o.state = 'running' AND o.experiment IS NOT NULL AND o.look_at <= $1 AND o.verdict = 'passed' AND g.state = 'held' AND NOT g.is_paused
+    -- One at a time, because each may take seconds; it is decided or due later then.
+    ORDER BY o.look_at, o.id LIMIT 1
+), arms AS MATERIALIZED (
+    SELECT f.variant, f.people, f.reporting, f.opened, f.converted
+    FROM due AS d CROSS JOIN LATERAL fanfare.arms(d.event_id, most_batches => 500) AS f
+    WHERE f.app = d.app AND f.rule = 'campaign/' || d.campaign
+), compared AS MATERIALIZED (
+    SELECT v.variant ->> 'name' AS name, coalesce((v.variant -> 'weight')::bigint, 1) AS weight, v.place
+    FROM due AS d JOIN fanfare.rule_versions AS r ON r.id = fanfare.experiment_version(d.id)
+    CROSS JOIN LATERAL jsonb_array_elements(r.definition::jsonb -> 'variants') WITH ORDINALITY AS v (variant, place)
+)
+SELECT d.id, d.app, d.campaign, d.event_id, d.unclear, coalesce(x.names, '{}'), coalesce(x.weights, '{}'), coalesce(x.people, '{}'),
+    coalesce(x.successes, '{}')
+FROM due AS d CROSS JOIN LATERAL (
+    SELECT array_agg(w.name ORDER BY w.place) AS names, array_agg(w.weight ORDER BY w.place) AS weights,
+        array_agg(coalesce(CASE d.by WHEN 'opened' THEN f.reporting ELSE f.people END, 0) ORDER BY w.place) AS people,
+        array_agg(coalesce(CASE d.by WHEN 'opened' THEN f.opened ELSE f.converted END, 0) ORDER BY w.place) AS successes
+    FROM compared AS w LEFT JOIN arms AS f ON f.variant = w.name WHERE w.weight > 0
+) AS x
+$$;
+COMMENT ON FUNCTION fanfare.experiments_due IS 'The experiment that has been due for the longest time, with its figures.';
 
 SELECT fanfare.create_view('engagement', 'How many pushes were accepted, and how many devices reported what, by day, rule and variant.', $view$
 SELECT x.day, a.name AS app, r.name AS rule, v.version AS rule_version, fanfare.report_variant(x.rule_version, x.variant) AS variant,
