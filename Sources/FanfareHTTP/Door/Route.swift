@@ -59,9 +59,24 @@ package struct RouteTable: Sendable {
         case unknown
     }
 
+    /// A segment of a route's path.
+    private enum Segment: Sendable {
+        case text(Substring)
+        /// Any text, which the route knows by this name.
+        case name(String)
+
+        init(_ text: Substring) {
+            self = text.hasPrefix("{") ? .name(String(text.dropFirst().dropLast())) : .text(text)
+        }
+
+        var isOpen: Bool {
+            if case .name = self { true } else { false }
+        }
+    }
+
     private struct Entry: Sendable {
         let route: Route
-        let segments: [Substring]
+        let segments: [Segment]
     }
 
     let routes: [Route]
@@ -71,7 +86,7 @@ package struct RouteTable: Sendable {
     /// Creates a table of routes; if two match a path, the one with fewer names in braces wins.
     package init(_ routes: [Route]) {
         self.routes = routes
-        let all = routes.map { Entry(route: $0, segments: Self.segments(of: $0.path)) }
+        let all = routes.map { Entry(route: $0, segments: Self.segments(of: $0.path).map(Segment.init)) }
         entries = Dictionary(grouping: all) { $0.segments.count }
             .mapValues { $0.sorted { (Self.openness($0), $0.route.path) < (Self.openness($1), $1.route.path) } }
     }
@@ -115,18 +130,24 @@ package struct RouteTable: Sendable {
         path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }
     }
 
-    private static func openness(_ entry: Entry) -> Int { entry.segments.count { $0.hasPrefix("{") } }
+    private static func openness(_ entry: Entry) -> Int { entry.segments.count(where: \.isOpen) }
 
-    private static func names(_ wanted: [Substring], _ found: [Substring]) -> [String: String]? {
+    private static func names(_ wanted: [Segment], _ found: [Substring]) -> [String: String]? {
         var names: [String: String] = [:]
         for (wanted, found) in zip(wanted, found) {
-            guard wanted.hasPrefix("{") else {
-                guard wanted == found else { return nil }
-                continue
+            switch wanted {
+            case .text(let text):
+                guard text == found else { return nil }
+            case .name(let name):
+                guard let text = decode(found), !text.isEmpty, !text.utf8.contains(0) else { return nil }
+                names[name] = text
             }
-            guard !found.isEmpty, let text = found.removingPercentEncoding, !text.contains("\0") else { return nil }
-            names[String(wanted.dropFirst().dropLast())] = text
         }
         return names
+    }
+
+    /// Most segments have nothing to decode, and Foundation's function copies the text several times.
+    private static func decode(_ segment: Substring) -> String? {
+        segment.utf8.contains(UInt8(ascii: "%")) ? segment.removingPercentEncoding : String(segment)
     }
 }

@@ -10,9 +10,11 @@ package struct DeviceReport: Sendable {
         case action
         case dismissed
 
+        private static let named = Dictionary(uniqueKeysWithValues: allCases.map { ("\($0)", $0) })
+
         /// Finds a kind by its name in requests.
         package init?(named name: String) {
-            guard let kind = Self.allCases.first(where: { "\($0)" == name }) else { return nil }
+            guard let kind = Self.named[name] else { return nil }
             self = kind
         }
     }
