@@ -65,7 +65,8 @@ extension Configuration.Feedback {
             \.outcomes,
             .outcomes,
             "Which outcomes are sent. `gone` reports tokens whose devices are disabled; `accepted` reports every "
-                + "successful push. In an environment variable, separate the entries with commas."
+                + "successful push. With an empty list, only `reports` are sent. In an environment variable, separate the "
+                + "entries with commas."
         ),
         .init(
             ofFeedback: "reports",
@@ -102,6 +103,12 @@ extension Configuration.Feedback {
         func setting(_ key: String) -> ConfigurationReader.Setting? { reader.settings[section + [key]] }
         func report(_ key: String, _ reason: String) {
             reader.report(setting(key)?.origin ?? origin, (section + [key]).joined(separator: "."), reason)
+        }
+        func count(_ key: String, byDefault count: Int) -> Int {
+            setting(key).flatMap { try? $0.text.list(expected: "") }?.count ?? count
+        }
+        if count("outcomes", byDefault: 1) + count("reports", byDefault: 0) == 0 {
+            report("outcomes", "has no entry, and `reports` has none, so the hook would send nothing")
         }
         switch (setting("url"), setting("channel")) {
         case (nil, nil): report("url", "is required, or `channel` instead")
@@ -153,16 +160,16 @@ extension ConfigurationValueKind<String> {
 }
 
 extension ConfigurationValueKind<[OutcomeKind]> {
-    /// Outcomes that a hook can receive, at least one.
+    /// Outcomes that a hook can receive.
     static var outcomes: Self {
-        list(of: Configuration.Feedback.tellable, named: "an outcome", least: 1)
+        list(of: Configuration.Feedback.tellable, named: "an outcome")
     }
 }
 
 extension ConfigurationValueKind<[Configuration.Feedback.Report]> {
     /// Reports of devices that a hook can receive.
     static var reports: Self {
-        list(of: Configuration.Feedback.Report.allCases, named: "a report", least: 0)
+        list(of: Configuration.Feedback.Report.allCases, named: "a report")
     }
 }
 
@@ -170,8 +177,7 @@ extension ConfigurationValueKind {
     /// A list of words, each once.
     private static func list<Word: RawRepresentable & Equatable & Sendable>(
         of known: [Word],
-        named noun: String,
-        least: Int
+        named noun: String
     ) -> Self where Value == [Word], Word.RawValue == String {
         let words = known.map(\.rawValue)
         return .init(
@@ -179,9 +185,6 @@ extension ConfigurationValueKind {
             range: words.joined(separator: " | "),
             parse: { (raw, _) throws(ConfigurationValueError) in
                 let texts = try raw.list(expected: "expected a list of \(words.joined(separator: ", "))")
-                guard texts.count >= least else {
-                    throw ConfigurationValueError("expected at least one outcome, found none")
-                }
                 var found: [Word] = []
                 for (index, text) in texts.enumerated() {
                     guard let word = Word(rawValue: text), known.contains(word) else {

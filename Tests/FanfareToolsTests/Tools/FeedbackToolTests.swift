@@ -86,7 +86,9 @@ struct FeedbackToolTests {
             ("{ channel: 'a b' }", "feedback.crm.channel: expected a NOTIFY channel"),
             ("{ channel: c, outcomes: [gon] }", "is not an outcome that can be told; did you mean “gone”?"),
             ("{ channel: c, outcomes: [retrying] }", "“retrying” is not an outcome that can be told"),
-            ("{ channel: c, outcomes: [] }", "expected at least one outcome"),
+            ("{ channel: c, outcomes: [] }", "feedback.crm.outcomes: has no entry, and `reports` has none"),
+            ("{ channel: c, outcomes: [], reports: [] }", "feedback.crm.outcomes: has no entry"),
+            ("{ channel: c, outcomes: [gone], reports: [] }", nil),
             ("{ chanel: c }", "did you mean `channel`?"),
         ] as [(String, String?)]
     ) func whatHooksMayBe(text: String, complaint: String?) throws {
@@ -97,6 +99,13 @@ struct FeedbackToolTests {
         } catch let error as ConfigurationError {
             #expect(error.description.contains(try #require(complaint, "\(error)")), "\(error)")
         }
+    }
+
+    @Test func aHookMayReceiveOnlyReports() throws {
+        let hook = try toolConfiguration("feedback: { crm: { channel: c, outcomes: [], reports: [opened] } }").feedback[
+            "crm"
+        ]
+        #expect(hook?.outcomes == [] && hook?.reports == [.opened])
     }
 
     @Test func whatComesAfterTheHostIsNotShown() throws {
