@@ -23,6 +23,11 @@ swiftc -swift-version 6 -warnings-as-errors -parse-as-library -o "$made/queue" d
     Tests/ClientExamples/ReportQueueMain.swift
 node Tests/ClientExamples/queue.mjs "$made/queue" "$made/reports" || fail "the reports of the app for iPhones are not as they should be"
 
+# Compiling needs Google's SDK. In a venv, since Debian's pip refuses to install outside of one.
+python3 -m venv "$made/kotlin"
+"$made/kotlin/bin/pip" install --quiet tree-sitter==0.26.1 tree-sitter-kotlin==1.1.0 || fail "the parser of Kotlin cannot be fetched from PyPI" 69
+"$made/kotlin/bin/python" Tests/ClientExamples/parse_kotlin.py deploy/examples/android/*.kt || fail "the app for Android cannot be parsed"
+
 start_postgres
 start_sandbox
 configure clients << YAML
