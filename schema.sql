@@ -315,6 +315,7 @@ SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_value', 'text[]')
 SELECT fanfare.add_column('fanfare.rule_versions', 'conversion_within', 'interval');
 SELECT fanfare.add_column('fanfare.rule_versions', 'winner_of', 'int');
 SELECT fanfare.add_column('fanfare.report_log', 'accepted', 'smallint');
+SELECT fanfare.add_column('fanfare.touches', 'planned_at', $$timestamptz NOT NULL DEFAULT '-infinity'$$);
 SELECT fanfare.add_column('fanfare.runs', 'experiment', 'jsonb');
 SELECT fanfare.add_column('fanfare.feedback', 'event_id', 'bigint');
 SELECT fanfare.add_column('fanfare.feedback', 'device_id', 'bigint');
@@ -1697,6 +1698,8 @@ CREATE TABLE IF NOT EXISTS fanfare.touches (
     event_id bigint NOT NULL,
     rule_version int NOT NULL,
     variant smallint NOT NULL,
+    -- When the push was planned; events before it are no conversions.
+    planned_at timestamptz NOT NULL,
     -- When the person opened it, by when its report came, and when its window is over.
     opened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     until timestamptz NOT NULL,
@@ -2150,7 +2153,8 @@ CREATE TABLE IF NOT EXISTS fanfare.report_stats (
 SELECT fanfare.add_column('fanfare.report_stats', 'value', 'numeric NOT NULL DEFAULT 0');
 GRANT SELECT ON fanfare.report_stats TO fanfare_reader;
 
--- The devices that have ever reported. Others may have no code for it, so rates of what devices report leave them out.
+-- The devices that have ever reported a receipt. Others may have no code for it, so rates of what devices report leave them
+-- out.
 CREATE TABLE IF NOT EXISTS fanfare.reporting_devices (
     device_id bigint PRIMARY KEY,
     since timestamptz NOT NULL DEFAULT clock_timestamp()
@@ -4051,7 +4055,7 @@ COMMENT ON FUNCTION fanfare.forget_scheduled IS 'Deletes the scheduled events th
 CREATE OR REPLACE FUNCTION fanfare.forget_touches(app text, user_id text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
 DELETE FROM fanfare.touches AS t
-WHERE t.path_id = ANY (ARRAY(SELECT p.id FROM fanfare.value_paths AS p WHERE p.converts)) AND t.person = hashtextextended($2, 0)
+WHERE t.path_id = ANY (ARRAY(SELECT p.id FROM fanfare.value_paths AS p)) AND t.person = hashtextextended($2, 0)
     AND t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1)
 $$;
 COMMENT ON FUNCTION fanfare.forget_touches IS 'Deletes the pushes that a user opened, so that no conversion is credited to them.';
@@ -4059,30 +4063,32 @@ COMMENT ON FUNCTION fanfare.forget_touches IS 'Deletes the pushes that a user op
 CREATE OR REPLACE FUNCTION fanfare.forget_user(app text, user_id text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    forgotten bigint;
+    forgotten bigint[];
 BEGIN
     -- Words for a missing value are accepted, because a user may have been registered under one before Fanfare refused
     -- it.
     IF btrim(forget_user.user_id, E' \t\r\n') = '' THEN
         RAISE EXCEPTION 'the user''s id is empty' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with.';
     END IF;
-    DELETE FROM fanfare.retracted_devices AS x USING fanfare.devices AS d
+    -- Locked in the order in which take_reports and fold_reports lock them. What these store of the devices is deleted below:
+    -- they commit first, or find no device.
+    PERFORM FROM fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
-        AND x.device_id = d.id;
-    DELETE FROM fanfare.report_actions AS x USING fanfare.devices AS d
-    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
-        AND x.device_id = d.id;
+    ORDER BY d.id FOR UPDATE;
+    WITH gone AS (
+        DELETE FROM fanfare.devices AS d
+        WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
+        RETURNING d.id
+    )
+    SELECT coalesce(array_agg(g.id), '{}') INTO forgotten FROM gone AS g;
+    DELETE FROM fanfare.retracted_devices AS x WHERE x.device_id = ANY (forgotten);
+    DELETE FROM fanfare.report_actions AS x WHERE x.device_id = ANY (forgotten);
+    DELETE FROM fanfare.reporting_devices AS x WHERE x.device_id = ANY (forgotten);
     DELETE FROM fanfare.report_rates AS r
     WHERE r.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND r.user_id = forget_user.user_id;
-    DELETE FROM fanfare.reporting_devices AS x USING fanfare.devices AS d
-    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
-        AND x.device_id = d.id;
     PERFORM fanfare.forget_touches(forget_user.app, forget_user.user_id);
     DELETE FROM fanfare.untracked_users AS u
     WHERE u.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND u.user_id = forget_user.user_id;
-    DELETE FROM fanfare.devices AS d
-    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id;
-    GET DIAGNOSTICS forgotten = ROW_COUNT;
     DELETE FROM fanfare.audiences AS u USING fanfare.runs AS o, fanfare.campaigns AS c, fanfare.apps AS a
     WHERE a.name = forget_user.app AND c.app_id = a.id AND o.campaign_id = c.id AND (o.state IN ('running', 'aborting') OR o.test_users IS NOT NULL)
         AND u.event_id = o.event_id AND u.bucket = fanfare.bucket(fanfare.audience_seed(o.event_id), forget_user.user_id)
@@ -4092,7 +4098,7 @@ BEGIN
     DELETE FROM fanfare.cap_grants AS g
     WHERE g.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND g.user_id = forget_user.user_id;
     PERFORM fanfare.forget_scheduled(a.id, forget_user.user_id) FROM fanfare.apps AS a WHERE a.name = forget_user.app;
-    RETURN forgotten;
+    RETURN cardinality(forgotten);
 END
 $$;
 COMMENT ON FUNCTION fanfare.forget_user IS
@@ -6044,7 +6050,7 @@ BEGIN
     END;
     FOR person, at, amount IN EXECUTE format(
         E'SELECT hashtextextended(q.id::text, 0), q.at::timestamptz, %s FROM (%s\n) AS q (%s)
-        WHERE q.id IS NOT NULL AND q.at::timestamptz >= $1 ORDER BY 2 LIMIT 100000',
+        WHERE q.id IS NOT NULL AND q.at::timestamptz BETWEEN $1 AND statement_timestamp() + interval ''1 day'' ORDER BY 2 LIMIT 100000',
         CASE WHEN columns = 'id, at' THEN 'NULL::numeric' ELSE 'CASE WHEN abs(q.value::numeric) < 1e30 THEN round(q.value::numeric, 10) END' END,
         body, columns) USING since
     LOOP
@@ -7190,7 +7196,7 @@ BEGIN
             PERFORM fanfare.set_gates((SELECT c.rule_id FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id), 'pause', detail);
             UPDATE fanfare.campaigns AS c SET state = 'paused' WHERE c.id = o.campaign_id AND c.state = 'active';
             INSERT INTO fanfare.alarms (name, detail)
-            VALUES ('canary/' || app || '/' || campaign, detail || '; it is paused: `fanfare campaigns resume` sends to the others, `abort` ends it')
+            VALUES ('canary/' || app || '/' || campaign, detail || format('; it is paused: `fanfare campaigns resume %s %s` sends to the others, `abort` ends it', app, campaign))
             ON CONFLICT (name) DO UPDATE SET detail = excluded.detail, since = excluded.since;
         END IF;
         UPDATE fanfare.runs AS x SET verdict = judge_canaries.verdict WHERE x.id = o.id;
@@ -7200,6 +7206,13 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.judge_canaries IS
     'Opens the second gate if few of the canary''s responses are failures, pauses the campaign if many are; a row for each canary judged.';
+
+CREATE OR REPLACE FUNCTION fanfare.is_undecided(run fanfare.runs) RETURNS boolean LANGUAGE sql IMMUTABLE
+BEGIN ATOMIC
+    -- Until the sample is judged as a canary, there is no verdict.
+    SELECT run.state = 'running' AND run.experiment IS NOT NULL AND (run.look_at IS NOT NULL OR run.verdict IS NULL);
+END;
+COMMENT ON FUNCTION fanfare.is_undecided IS 'Whether a run has an experiment that is not decided yet.';
 
 -- All batches behind the held gate have one rule version, since a run is one event.
 CREATE OR REPLACE FUNCTION fanfare.experiment_version(run_id bigint) RETURNS int LANGUAGE sql STABLE
@@ -7248,7 +7261,7 @@ BEGIN
     SELECT x.* INTO c FROM fanfare.campaigns AS x JOIN fanfare.runs AS r ON r.campaign_id = x.id WHERE r.id = run_id FOR NO KEY UPDATE OF x;
     SELECT x.* INTO o FROM fanfare.runs AS x WHERE x.id = run_id;
     PERFORM FROM fanfare.gates AS g WHERE g.run_id = o.id ORDER BY g.id FOR NO KEY UPDATE;
-    IF o.state <> 'running' OR o.look_at IS NULL THEN
+    IF NOT fanfare.is_undecided(o) THEN
         RETURN false;
     END IF;
     IF winner IS NOT NULL AND sampled IS NOT NULL THEN
@@ -7256,9 +7269,12 @@ BEGIN
         UPDATE fanfare.batches AS b SET rule_version = made WHERE b.gate_id = o.held_gate_id AND b.lease_token IS NULL;
     END IF;
     UPDATE fanfare.gates AS g SET state = 'open' WHERE g.id = o.held_gate_id AND g.state = 'held';
-    UPDATE fanfare.runs AS x SET winner = winner, figures = figures, look_at = NULL, looks = o.looks + 1 WHERE x.id = o.id;
+    UPDATE fanfare.runs AS x SET winner = winner, figures = figures, look_at = NULL, looks = o.looks + 1, verdict = coalesce(o.verdict, 'passed')
+    WHERE x.id = o.id;
     PERFORM fanfare.begin_ramp(c.rule_id);
-    DELETE FROM fanfare.alarms AS x WHERE x.name = 'experiment/' || (SELECT a.name FROM fanfare.apps AS a WHERE a.id = c.app_id) || '/' || c.name;
+    -- Another run of the campaign may wait, too.
+    DELETE FROM fanfare.alarms AS x WHERE NOT EXISTS (SELECT FROM fanfare.runs AS y WHERE y.campaign_id = c.id AND y.looks > 0 AND fanfare.is_undecided(y))
+        AND x.name = 'experiment/' || (SELECT a.name FROM fanfare.apps AS a WHERE a.id = c.app_id) || '/' || c.name;
     RETURN true;
 END
 $$;
@@ -7277,7 +7293,7 @@ BEGIN
     WHERE x.id = run_id AND x.state = 'running' AND x.look_at <= now RETURNING x.* INTO o;
     IF o.id IS NOT NULL THEN
         INSERT INTO fanfare.alarms (name, detail)
-        SELECT 'experiment/' || a.name || '/' || c.name, detail || '; the others wait: `fanfare campaigns resume` sends to them, with --winner one variant'
+        SELECT 'experiment/' || a.name || '/' || c.name, detail || format('; the others wait: `fanfare campaigns resume %s %s` sends to them, with --winner one variant', a.name, c.name)
         FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id
         ON CONFLICT (name) DO UPDATE SET detail = excluded.detail;
     END IF;
@@ -7358,26 +7374,32 @@ COMMENT ON FUNCTION fanfare.activate_campaign IS 'Resumes the schedule of a paus
 CREATE OR REPLACE FUNCTION fanfare.override_experiment(campaign_id int, winner text) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
+    waiting CONSTANT fanfare.runs[] := ARRAY(
+        SELECT o FROM fanfare.runs AS o
+        WHERE o.campaign_id = override_experiment.campaign_id AND fanfare.is_undecided(o)
+            AND EXISTS (SELECT FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id)
+            AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = o.event_id)
+        ORDER BY o.id);
+    names CONSTANT text[] := ARRAY(
+        SELECT v.variant ->> 'name' FROM fanfare.campaigns AS c
+        CROSS JOIN LATERAL jsonb_array_elements(c.definition::jsonb -> 'variants') AS v (variant) WHERE c.id = override_experiment.campaign_id);
+    is_settled boolean := false;
     o fanfare.runs;
-    names text[];
 BEGIN
-    SELECT x.* INTO o FROM fanfare.runs AS x
-    WHERE x.campaign_id = override_experiment.campaign_id AND x.state = 'running' AND x.look_at IS NOT NULL ORDER BY x.id DESC LIMIT 1;
-    SELECT array_agg(v.variant ->> 'name') INTO names
-    FROM fanfare.rule_versions AS r CROSS JOIN LATERAL jsonb_array_elements(r.definition::jsonb -> 'variants') AS v (variant)
-    WHERE r.id = fanfare.experiment_version(o.id);
-    IF override_experiment.winner IS NOT NULL AND o.id IS NULL THEN
+    IF override_experiment.winner IS NOT NULL AND waiting = '{}' THEN
         RAISE EXCEPTION 'no experiment of the campaign waits to be decided' USING ERRCODE = '55000',
-            HINT = 'An experiment waits from when its sample was sent until it is decided; fanfare.campaign_runs shows it.';
-    ELSIF override_experiment.winner <> ALL (names) THEN
+            HINT = 'An experiment waits from when its audience is planned until it is decided; fanfare.campaign_runs shows it.';
+    ELSIF override_experiment.winner IS NOT NULL AND override_experiment.winner <> ALL (names) THEN
         RAISE EXCEPTION 'the campaign has no variant %', override_experiment.winner USING ERRCODE = '22023',
             HINT = 'Its variants are ' || array_to_string(names, ', ') || '.';
     END IF;
-    RETURN o.id IS NOT NULL AND fanfare.settle_experiment(o.id, override_experiment.winner,
-        coalesce(o.figures, '{}') || '{"decided_by": "operator"}');
+    FOREACH o IN ARRAY waiting LOOP
+        is_settled := fanfare.settle_experiment(o.id, override_experiment.winner, coalesce(o.figures, '{}') || '{"decided_by": "operator"}') OR is_settled;
+    END LOOP;
+    RETURN is_settled;
 END
 $$;
-COMMENT ON FUNCTION fanfare.override_experiment IS 'Ends the experiment of a campaign''s run by an operator''s decision; returns whether there was one.';
+COMMENT ON FUNCTION fanfare.override_experiment IS 'Ends the experiments of a campaign''s runs by an operator''s decision; returns whether there was one.';
 
 CREATE OR REPLACE FUNCTION fanfare.resume_campaign(app text, name text, winner text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -8727,7 +8749,7 @@ COMMENT ON FUNCTION fanfare.when_result IS
 -- through its own index. A broadcast of 10,000,000 has 10,000 batches, and the device-id span of only a few contains a
 -- given device; a batch of many events is found by its spans and its marks. Only the daily partitions that may have
 -- rows are read. Unsent batches of many events are scanned: this is the only part that grows with the backlog.
-CREATE OR REPLACE FUNCTION fanfare.deliveries_of(event_id bigint, devices bigint[])
+CREATE OR REPLACE FUNCTION fanfare.deliveries_of(event_id bigint, devices bigint[], only_claimed boolean)
 RETURNS TABLE (rule_version int, target_id smallint, device_id bigint, attempt smallint, code int, at timestamptz, batch_id bigint,
     not_before timestamptz, is_owned boolean, gate_id int, due_at timestamptz, lane smallint, details jsonb)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -8779,12 +8801,25 @@ BEGIN
     SELECT b.rule_version, b.target_id, u.d, b.attempt,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, u.position::int - 1) END, NULL::timestamptz, b.id,
         b.not_before, b.owner IS NOT NULL, b.gate_id, b.due_at, b.lane, NULL::jsonb
-    FROM fanfare.batches AS b
+    FROM (
+        SELECT q.* FROM fanfare.batches AS q WHERE q.owner IS NOT NULL
+        UNION ALL
+        SELECT q.* FROM fanfare.batches AS q WHERE q.owner IS NULL AND NOT deliveries_of.only_claimed
+    ) AS b
     CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (e, d, position)
     WHERE b.event_id IS NULL AND deliveries_of.event_id = ANY (b.event_ids) AND u.e = deliveries_of.event_id AND u.d = ANY (deliveries_of.devices);
 END
 $$;
-COMMENT ON FUNCTION fanfare.deliveries_of IS 'One row per attempt to push an event to one of these devices, attempts in flight included.';
+COMMENT ON FUNCTION fanfare.deliveries_of(bigint, bigint[], boolean) IS
+    'One row per attempt to push an event to one of these devices, attempts in flight included; with only_claimed, without batches of several '
+    'events that no daemon has claimed, because there may be many, and no index finds an event in them.';
+CREATE OR REPLACE FUNCTION fanfare.deliveries_of(event_id bigint, devices bigint[])
+RETURNS TABLE (rule_version int, target_id smallint, device_id bigint, attempt smallint, code int, at timestamptz, batch_id bigint,
+    not_before timestamptz, is_owned boolean, gate_id int, due_at timestamptz, lane smallint, details jsonb)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+SELECT * FROM fanfare.deliveries_of($1, $2, false)
+$$;
+COMMENT ON FUNCTION fanfare.deliveries_of(bigint, bigint[]) IS 'The same with all batches.';
 
 -- What an outcome means for the recipient, and what to do. Only for outcomes whose reason alone does not say it.
 CREATE OR REPLACE FUNCTION fanfare.outcome_advice(outcome text, reason text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -10637,6 +10672,15 @@ WHERE EXISTS (SELECT FROM fanfare.feedback_hooks AS h WHERE 1000 + $4 = ANY (h.c
 $$;
 COMMENT ON FUNCTION fanfare.note_report IS 'Stores a report for the feedback hooks that want it, if there are any.';
 
+-- A batch that waits behind a gate, or for a later time, was not sent. One that could be claimed now may be: the daemon that
+-- sent it was killed.
+CREATE OR REPLACE FUNCTION fanfare.may_be_sent(is_owned boolean, not_before timestamptz, gate_id int) RETURNS boolean LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT is_owned OR not_before <= statement_timestamp()
+        AND NOT EXISTS (SELECT FROM fanfare.gates AS g WHERE g.id = may_be_sent.gate_id AND (g.state <> 'open' OR g.is_paused));
+END;
+COMMENT ON FUNCTION fanfare.may_be_sent IS 'Whether deliveries without an outcome may have been sent, by the owner, the time and the gate of their batch.';
+
 -- The rule version's event is emitted in the transaction of the report, at most once for each action of a device.
 CREATE OR REPLACE FUNCTION fanfare.take_action(event_id bigint, device_id bigint, rule_version int, variant int, action text, at timestamptz, reply text)
 RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -10649,13 +10693,6 @@ DECLARE
     emitted bigint;
     kept_reply text;
 BEGIN
-    IF NOT EXISTS (
-        SELECT FROM fanfare.deliveries_of(take_action.event_id, ARRAY[take_action.device_id]) AS x
-        WHERE x.rule_version = take_action.rule_version AND (x.code < 4 OR x.code BETWEEN 32 AND 63)
-            AND coalesce(x.at > clock_timestamp() - interval '7 days', true))
-    THEN
-        RETURN false;
-    END IF;
     SELECT v.* INTO version FROM fanfare.rule_versions AS v WHERE v.id = take_action.rule_version;
     SELECT e.* INTO source FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(take_action.event_id) AND e.id = take_action.event_id;
     IF (version.definition ->> 'report_text')::boolean THEN
@@ -10665,6 +10702,12 @@ BEGIN
             WHERE r.id = version.rule_id AND p.definition ->> 'report_devices' = 'false') THEN reply END;
     ELSE
         reply := NULL;
+    END IF;
+    -- A device that invents actions would fill the table.
+    IF (SELECT count(*) FROM fanfare.report_actions AS x
+        WHERE x.day = fanfare.ring_day(take_action.event_id) AND x.event_id = take_action.event_id AND x.device_id = take_action.device_id) >= 20
+    THEN
+        RETURN false;
     END IF;
     INSERT INTO fanfare.report_actions (day, event_id, device_id, action, rule_version, variant, at, text)
     VALUES (fanfare.ring_day(take_action.event_id), take_action.event_id, take_action.device_id, take_action.action, take_action.rule_version,
@@ -10677,7 +10720,7 @@ BEGIN
         RETURN false;
     END IF;
     -- What as_event emits never leads to another as_event.
-    IF version.definition ->> 'as_event' IS NULL OR source.key LIKE 'report/%' THEN
+    IF version.definition ->> 'as_event' IS NULL OR source.key ~ '^report/[0-9]+/[0-9]+/' THEN
         RETURN true;
     END IF;
     SELECT d.* INTO device FROM fanfare.devices AS d WHERE d.id = take_action.device_id;
@@ -10701,7 +10744,7 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.take_action IS 'Stores an action that a user chose, and emits the rule''s as_event; false if the device did not get the event.';
+COMMENT ON FUNCTION fanfare.take_action IS 'Stores an action that a user chose, and emits the rule''s as_event; false if it is stored, or the device has 20 actions of the push.';
 
 -- One element of each array is one report. A sender is a device, with its key or, if the key is empty, with its user, which a
 -- phone's token names. Handles that do not verify, and reports of users who are not tracked, are not stored and not
@@ -10714,6 +10757,9 @@ SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
     a record;
+    -- The event, device and rule version of the latest action.
+    push bigint[];
+    was_sent boolean;
 BEGIN
     taken := 0;
     FOR a IN
@@ -10721,17 +10767,17 @@ BEGIN
             SELECT * FROM unnest(apps, devices, keys, users, handles, kinds, actions, ats, texts) WITH ORDINALITY
                 AS g (app, device_id, key, user_id, handle, kind, action, at, reply, number)
         ), senders AS MATERIALIZED (
-            SELECT s.app, s.device_id, s.key, s.user_id, d.app_id, d.id IS NOT NULL AND d.disabled_at IS NULL AND CASE
+            SELECT s.app, s.device_id, s.key, s.user_id, d.app_id, d.user_id AS person, d.id IS NOT NULL AND d.disabled_at IS NULL AND CASE
                     WHEN s.user_id <> '' THEN d.user_id IS NOT DISTINCT FROM s.user_id
                     ELSE s.key IN (SELECT fanfare.report_key_bytes(k.inner_pad, k.outer_pad, d.id, coalesce(d.reachable_since, d.registered_at))
-                        FROM fanfare.report_keys AS k) END AS is_sender,
+                        FROM fanfare.report_keys AS k WHERE coalesce(k.retired_at > statement_timestamp() - interval '90 days', true)) END AS is_sender,
                 EXISTS (SELECT FROM fanfare.untracked_users AS u WHERE u.app_id = d.app_id AND u.user_id = d.user_id) AS is_untracked
             FROM (SELECT DISTINCT g.app, g.device_id, g.key, g.user_id FROM given AS g) AS s
             LEFT JOIN fanfare.devices AS d ON d.id = s.device_id AND d.app_id = (SELECT x.id FROM fanfare.apps AS x WHERE x.name = s.app)
         ), made AS MATERIALIZED (
             SELECT h.handle, p.event_id, p.rule_version, get_byte(h.handle, 13) AS variant, r.app_id
             FROM (SELECT DISTINCT g.handle FROM given AS g WHERE octet_length(g.handle) = 24) AS h
-            JOIN fanfare.report_keys AS k ON k.id = get_byte(h.handle, 0)
+            JOIN fanfare.report_keys AS k ON k.id = get_byte(h.handle, 0) AND coalesce(k.retired_at > statement_timestamp() - interval '90 days', true)
                 AND substr(fanfare.report_mac(k.inner_pad, k.outer_pad, decode('68', 'hex') || substr(h.handle, 1, 14)), 1, 10) = substr(h.handle, 15)
             CROSS JOIN LATERAL (
                 SELECT ('x' || encode(substr(h.handle, 2, 8), 'hex'))::bit(64)::bigint AS event_id,
@@ -10739,10 +10785,15 @@ BEGIN
             ) AS p
             JOIN fanfare.rule_versions AS v ON v.id = p.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
         ), checked AS MATERIALIZED (
-            SELECT g.*, s.is_sender, m.event_id, m.rule_version, m.variant
+            SELECT g.*, s.is_sender, s.person, m.event_id, m.rule_version, m.variant
             FROM given AS g
             JOIN senders AS s ON s.app = g.app AND s.device_id = g.device_id AND s.key = g.key AND s.user_id = g.user_id
             LEFT JOIN made AS m ON m.handle = g.handle AND m.app_id = s.app_id AND s.is_sender AND NOT s.is_untracked
+        ), acting AS MATERIALIZED (
+            -- A device that is forgotten in the meantime stores nothing. Locked in the order in which forget_user locks them.
+            SELECT d.id FROM fanfare.devices AS d
+            WHERE d.id = ANY (ARRAY(SELECT c.device_id FROM checked AS c WHERE c.event_id IS NOT NULL AND c.kind = 3))
+            ORDER BY d.id FOR KEY SHARE
         ), stored AS (
             INSERT INTO fanfare.reports_pending (event_id, device_id, rule_version, variant, kind)
             SELECT c.event_id, c.device_id, c.rule_version, c.variant, c.kind FROM checked AS c WHERE c.event_id IS NOT NULL
@@ -10752,13 +10803,26 @@ BEGIN
             NULL::int AS rule_version, NULL::int AS variant, NULL AS action, NULL::timestamptz AS at, NULL AS reply
         FROM checked AS c
         UNION ALL
-        (SELECT NULL, NULL, c.event_id, c.device_id, c.rule_version, c.variant, c.action, c.at, c.reply FROM checked AS c
-        WHERE c.event_id IS NOT NULL AND c.kind = 3 ORDER BY c.event_id, c.device_id, c.action, c.number)
+        -- By person, since take_action locks the person's rate.
+        (SELECT NULL, NULL, c.event_id, c.device_id, c.rule_version, c.variant, c.action, c.at, c.reply
+        FROM checked AS c JOIN acting AS x ON x.id = c.device_id
+        WHERE c.event_id IS NOT NULL AND c.kind = 3
+        ORDER BY c.app, coalesce(c.person, 'device:' || c.device_id) COLLATE "C", c.event_id, c.device_id, c.rule_version, c.action, c.number)
     LOOP
         IF a.event_id IS NULL THEN
             is_sender := a.senders;
             taken := a.stored;
-        ELSE
+            CONTINUE;
+        END IF;
+        IF push IS DISTINCT FROM ARRAY[a.event_id, a.device_id, a.rule_version] THEN
+            push := ARRAY[a.event_id, a.device_id, a.rule_version];
+            was_sent := EXISTS (
+                SELECT FROM fanfare.deliveries_of(a.event_id, ARRAY[a.device_id], true) AS x
+                WHERE x.rule_version = a.rule_version AND coalesce(x.at > clock_timestamp() - interval '7 days', true)
+                    AND (x.code BETWEEN 1 AND 3 OR x.code BETWEEN 32 AND 63
+                        OR x.code = 0 AND fanfare.may_be_sent(x.is_owned, x.not_before, x.gate_id)));
+        END IF;
+        IF was_sent THEN
             PERFORM fanfare.take_action(a.event_id, a.device_id, a.rule_version, a.variant, a.action, a.at, a.reply);
         END IF;
     END LOOP;
@@ -10807,7 +10871,10 @@ DECLARE
     count bigint;
     counted fanfare.report_counts[] := '{}';
     is_opened_told CONSTANT boolean := EXISTS (SELECT FROM fanfare.feedback_hooks AS h WHERE 1002 = ANY (h.codes));
+    has_untracked CONSTANT boolean := EXISTS (SELECT FROM fanfare.untracked_users);
 BEGIN
+    -- Only the daemon that maintains calls it, but a lost session of that daemon may still be running it.
+    PERFORM pg_advisory_xact_lock(1178685254, 8);
     WITH taken AS (
         DELETE FROM fanfare.reports_pending AS p
         WHERE p.ctid = ANY (ARRAY(SELECT x.ctid FROM fanfare.reports_pending AS x LIMIT fold_reports.depth FOR UPDATE SKIP LOCKED))
@@ -10837,28 +10904,30 @@ BEGIN
         -- Batches of one event. Arrays are concatenated to decompress them once.
         single AS MATERIALIZED (
             SELECT l.id, l.event_id, l.rule_version, l.device_ids || '{}'::bigint[] AS device_ids, l.outcomes || ''::bytea AS outcomes,
-                l.first_device, l.last_device, l.closed_at AS at
+                l.first_device, l.last_device, l.created_at, l.closed_at AS at
             FROM unnest(all_events) AS e (id) JOIN fanfare.batch_log AS l ON l.event_id = e.id
             WHERE l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') && places
                 AND l.closed_at > clock_timestamp() - interval '7 days'
             UNION ALL
             SELECT q.id, q.event_id, q.rule_version, q.device_ids || '{}'::bigint[], q.outcomes || ''::bytea,
-                q.device_ids[1], q.device_ids[cardinality(q.device_ids)], clock_timestamp()
-            FROM fanfare.batches AS q WHERE q.event_id = ANY (all_events)
+                q.device_ids[1], q.device_ids[cardinality(q.device_ids)], q.created_at, clock_timestamp()
+            FROM fanfare.batches AS q
+            WHERE q.event_id = ANY (all_events)
+                AND (octet_length(q.outcomes) > 0 OR fanfare.may_be_sent(q.owner IS NOT NULL, q.not_before, q.gate_id))
         ),
         -- Batches of many events. Those that no daemon has claimed are unsent.
         several AS MATERIALIZED (
-            SELECT l.id, l.rule_version, l.device_ids, l.event_ids, l.outcomes || ''::bytea AS outcomes, l.closed_at AS at
+            SELECT l.id, l.rule_version, l.device_ids, l.event_ids, l.outcomes || ''::bytea AS outcomes, l.created_at, l.closed_at AS at
             FROM fanfare.batch_log AS l
             WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') && event_places
                 AND int8range(l.first_device, l.last_device, '[]') && places AND l.closed_at > clock_timestamp() - interval '7 days'
             UNION ALL
-            SELECT q.id, q.rule_version, q.device_ids, q.event_ids, q.outcomes || ''::bytea, clock_timestamp()
+            SELECT q.id, q.rule_version, q.device_ids, q.event_ids, q.outcomes || ''::bytea, q.created_at, clock_timestamp()
             FROM fanfare.batches AS q WHERE q.event_id IS NULL AND q.owner IS NOT NULL
         ),
         members AS (
             SELECT s.id, s.event_id AS only_event, cardinality(s.device_ids) AS size, s.outcomes, s.event_id, s.rule_version,
-                u.device_id, u.variant, u.kinds, width_bucket(u.device_id, s.device_ids) AS position, s.at
+                u.device_id, u.variant, u.kinds, width_bucket(u.device_id, s.device_ids) AS position, s.created_at, s.at
             FROM single AS s JOIN grouped AS g ON g.event_id = s.event_id AND g.rule_version = s.rule_version
             CROSS JOIN LATERAL (
                 SELECT width_bucket(s.first_device - 1, g.devices) + 1 AS first, width_bucket(s.last_device, g.devices) AS last
@@ -10867,34 +10936,56 @@ BEGIN
                 AS u (device_id, variant, kinds)
             WHERE s.device_ids[width_bucket(u.device_id, s.device_ids)] = u.device_id
             UNION ALL
-            SELECT s.id, NULL, cardinality(s.device_ids), s.outcomes, w.event_id, w.rule_version, w.device_id, w.variant, w.kinds, u.position::int, s.at
+            SELECT s.id, NULL, cardinality(s.device_ids), s.outcomes, w.event_id, w.rule_version, w.device_id, w.variant, w.kinds, u.position::int,
+                s.created_at, s.at
             FROM several AS s CROSS JOIN LATERAL unnest(s.device_ids, s.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
             JOIN wanted AS w ON w.event_id = u.event_id AND w.device_id = u.device_id AND w.rule_version = s.rule_version
         ),
-        -- A delivery that was retried counts in its last batch.
-        found AS (
-            SELECT DISTINCT ON (m.event_id, m.device_id, m.rule_version)
-                m.id, m.only_event, m.size, m.position - 1 AS position, m.rule_version,
-                m.variant, m.kinds, m.event_id, m.device_id, m.at
+        tried AS (
+            SELECT m.*, count(*) OVER (PARTITION BY m.event_id, m.device_id, m.rule_version) AS batches
             FROM members AS m
-            WHERE octet_length(m.outcomes) = 0 OR get_byte(m.outcomes, m.position - 1) < 4 OR get_byte(m.outcomes, m.position - 1) BETWEEN 32 AND 63
-            ORDER BY m.event_id, m.device_id, m.rule_version, m.id DESC
+            WHERE (octet_length(m.outcomes) = 0 OR get_byte(m.outcomes, m.position - 1) < 4 OR get_byte(m.outcomes, m.position - 1) BETWEEN 32 AND 63)
+                AND NOT (has_untracked AND EXISTS (
+                    SELECT FROM fanfare.devices AS d JOIN fanfare.untracked_users AS u ON u.app_id = d.app_id AND u.user_id = d.user_id
+                    WHERE d.id = m.device_id))
+        ),
+        -- A delivery that was retried counts once: in the batch that has its first report.
+        found AS (
+            SELECT DISTINCT ON (t.event_id, t.device_id, t.rule_version)
+                t.id, t.only_event, t.size, t.position - 1 AS position, t.rule_version,
+                t.variant, t.kinds, t.event_id, t.device_id, t.created_at, t.at
+            FROM tried AS t
+            ORDER BY t.event_id, t.device_id, t.rule_version, CASE WHEN t.batches > 1 THEN EXISTS (
+                SELECT FROM fanfare.report_log AS x WHERE x.day = fanfare.ring_day(t.id) AND x.batch_id = t.id
+                    AND 1 IN (get_bit(x.received, t.position - 1), get_bit(x.shown, t.position - 1), get_bit(x.opened, t.position - 1),
+                        get_bit(x.acted, t.position - 1), get_bit(x.dismissed, t.position - 1)))
+                ELSE false END DESC, t.id DESC
+        ),
+        -- A device that is forgotten in the meantime leaves nothing. Locked in the order in which forget_user locks them.
+        kept AS MATERIALIZED (
+            SELECT d.id, d.user_id FROM fanfare.devices AS d
+            WHERE d.id = ANY (ARRAY(
+                SELECT f.device_id FROM found AS f
+                WHERE f.kinds & 3 > 0 AND NOT EXISTS (SELECT FROM fanfare.reporting_devices AS r WHERE r.device_id = f.device_id)
+                    OR f.kinds & 12 > 0 AND EXISTS (
+                        SELECT FROM fanfare.rule_versions AS v WHERE v.id = f.rule_version AND v.conversion_event IS NOT NULL)))
+            ORDER BY d.id FOR KEY SHARE
         ),
         able AS (
             INSERT INTO fanfare.reporting_devices (device_id)
-            SELECT f.device_id FROM found AS f ORDER BY 1
+            SELECT DISTINCT k.id FROM kept AS k JOIN found AS f ON f.device_id = k.id WHERE f.kinds & 3 > 0
             ON CONFLICT DO NOTHING
         ),
         touched AS (
-            INSERT INTO fanfare.touches (app_id, path_id, person, event_id, rule_version, variant, until)
+            INSERT INTO fanfare.touches (app_id, path_id, person, event_id, rule_version, variant, planned_at, until)
             SELECT DISTINCT ON (p.id, x.person, f.event_id, f.rule_version)
-                v.app_id, p.id, x.person, f.event_id, f.rule_version, f.variant, f.at + CASE WHEN EXISTS (
+                v.app_id, p.id, x.person, f.event_id, f.rule_version, f.variant, f.created_at, f.at + CASE WHEN EXISTS (
                     SELECT FROM fanfare.policies AS y WHERE y.app_id = v.app_id AND y.definition ->> 'report_devices' = 'false')
                 THEN least(v.conversion_within, interval '7 days') ELSE v.conversion_within END
             FROM found AS f
             JOIN fanfare.rule_versions AS v ON v.id = f.rule_version AND v.conversion_event IS NOT NULL
             JOIN fanfare.value_paths AS p ON p.event_type = v.conversion_event AND p.path = v.conversion_user
-            JOIN fanfare.devices AS d ON d.id = f.device_id AND d.user_id IS NOT NULL
+            JOIN kept AS d ON d.id = f.device_id AND d.user_id IS NOT NULL
             CROSS JOIN LATERAL (SELECT hashtextextended(d.user_id, 0) AS person) AS x
             WHERE f.kinds & 12 > 0
             ORDER BY p.id, x.person, f.event_id, f.rule_version, f.at
@@ -10968,6 +11059,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off 
 DECLARE
     due fanfare.conversions_pending[];
 BEGIN
+    PERFORM pg_advisory_xact_lock(1178685254, 8);
     WITH taken AS (
         DELETE FROM fanfare.conversions_pending AS p
         WHERE p.ctid = ANY (ARRAY(SELECT x.ctid FROM fanfare.conversions_pending AS x WHERE x.due_at <= statement_timestamp()
@@ -10984,7 +11076,7 @@ BEGIN
         FROM unnest(due) AS c
         JOIN fanfare.touches AS t ON t.path_id = c.path_id AND t.person = c.person AND t.event_id <> c.event_id
             -- The report of the open may come shortly after the event.
-            AND t.opened_at <= c.created_at + interval '1 minute' AND t.until > c.created_at
+            AND t.opened_at <= c.created_at + interval '1 minute' AND t.planned_at <= c.created_at AND t.until > c.created_at
         JOIN fanfare.rule_versions AS v ON v.id = t.rule_version
         LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(c.event_id) AND e.id = c.event_id
         ORDER BY c.path_id, c.person, c.event_id, t.app_id, t.opened_at DESC, t.event_id DESC
@@ -11152,7 +11244,7 @@ counts AS (
     SELECT p.rule_id, fanfare.report_variant(c.rule_version, c.variant), c.kind, c.devices, c.value
     FROM fanfare.report_counts AS c JOIN reporting AS p ON p.id = c.rule_version WHERE c.event_id = $1
     UNION ALL
-    SELECT p.rule_id, fanfare.variant_of(v.definition::jsonb, d.user_id, s.device_id), k.kind, 1, 0
+    SELECT p.rule_id, CASE WHEN d.id IS NOT NULL THEN fanfare.variant_of(v.definition::jsonb, d.user_id, s.device_id) END, k.kind, 1, 0
     FROM shared AS s JOIN reporting AS p ON p.id = s.rule_version
     JOIN fanfare.rule_versions AS v ON v.id = s.rule_version
     LEFT JOIN fanfare.devices AS d ON d.id = s.device_id
@@ -11178,8 +11270,9 @@ GRANT EXECUTE ON FUNCTION fanfare.funnel TO fanfare_reader;
 -- out.
 --
 --   people     those whose push was decided: sent, or not sent for a reason that is looked at after the holdout
---   reporting  those with a device that can report, if it accepted the push or was held out: one that reported before, or the
---              receipt
+--   reporting  those with a device that reports receipts, if it accepted the push or was held out: one that reported the
+--              receipt of this push or of an earlier one. A device that reports only what is opened is left out: such
+--              devices would be those to which a variant was interesting
 --   opened     those of `reporting` who opened the push or chose an action
 --   converted  those of `people` with a conversion within the rule's window from when the push was planned
 --
@@ -11218,11 +11311,13 @@ versions AS MATERIALIZED (
 ),
 -- OFFSET 0: a sort of the people would otherwise carry the outcomes of whole batches.
 deliveries AS (
-    SELECT b.rule_version, u.device_id, b.created_at, get_byte(b.outcomes, u.position::int - 1) AS code,
+    SELECT b.rule_version, u.device_id, b.created_at, c.code,
+        c.code IN (1, 3, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18) OR c.code >= 64 AS is_decided,
         get_bit(x.received, u.position - 1) = 1 OR get_bit(x.shown, u.position - 1) = 1 AS has_received,
         get_bit(x.opened, u.position - 1) = 1 OR get_bit(x.acted, u.position - 1) = 1 AS has_opened
     FROM batches AS b
     CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
+    CROSS JOIN LATERAL (SELECT get_byte(b.outcomes, u.position::int - 1) AS code) AS c
     LEFT JOIN fanfare.report_log AS x ON x.day = fanfare.ring_day(b.id) AND x.batch_id = b.id
     WHERE b.event_ids IS NULL OR u.event_id = $1
     OFFSET 0
@@ -11231,17 +11326,19 @@ deliveries AS (
 people AS (
     SELECT v.rule_id, d.user_id IS NULL AS is_device, CASE WHEN d.user_id IS NULL THEN p.device_id ELSE h.hash END AS person,
         min(d.user_id COLLATE "C") AS user_id, bool_or(p.code = 14) AS is_held_out, max(v.id) AS version,
-        bool_or(p.code IN (1, 14) AND (p.has_received OR r.since < p.created_at)) AS is_reporting, bool_or(p.code = 1 AND p.has_opened) AS has_opened,
+        -- The reports on a delivery that was retried may be in the batch of an earlier attempt.
+        bool_or(p.code IN (1, 14)) AND (bool_or(p.has_received) OR bool_or(p.code IN (1, 14) AND r.since < p.created_at)) AS is_reporting,
+        bool_or(p.code = 1) AND bool_or(p.has_opened) AS has_opened,
         bool_or(d.user_id IS NOT NULL AND EXISTS (
             SELECT FROM fanfare.event_values AS e
             WHERE e.path_id = v.path_id AND e.value = h.hash AND e.created_at >= p.created_at AND e.created_at < p.created_at + v.within)) AS has_converted
     FROM deliveries AS p JOIN versions AS v ON v.id = p.rule_version
-    LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
+    JOIN fanfare.devices AS d ON d.id = p.device_id
     LEFT JOIN fanfare.reporting_devices AS r ON r.device_id = p.device_id
     CROSS JOIN LATERAL (SELECT hashtextextended(d.user_id, 0) AS hash) AS h
-    WHERE (p.code IN (1, 3, 8, 9, 11, 12, 13, 14, 15, 16, 17, 18) OR p.code >= 64)
+    WHERE (p.is_decided OR p.has_received OR p.has_opened)
         AND NOT EXISTS (SELECT FROM fanfare.untracked_users AS u WHERE u.app_id = v.app_id AND u.user_id = d.user_id)
-    GROUP BY 1, 2, 3
+    GROUP BY 1, 2, 3 HAVING bool_or(p.is_decided)
 )
 SELECT a.name, r.name, x.variant, count(*), count(*) FILTER (WHERE p.is_reporting), count(*) FILTER (WHERE p.is_reporting AND p.has_opened),
     CASE WHEN bool_or(v.has_conversions) THEN count(*) FILTER (WHERE p.has_converted) END
@@ -11378,7 +11475,7 @@ SELECT jsonb_build_object(
     'opened', (SELECT coalesce(jsonb_agg(jsonb_build_object('event_id', t.event_id, 'opened_at', t.opened_at, 'until', t.until,
             'converted', t.has_converted) ORDER BY t.event_id), '[]')
         FROM fanfare.touches AS t
-        WHERE t.path_id = ANY (ARRAY(SELECT p.id FROM fanfare.value_paths AS p WHERE p.converts)) AND t.person = hashtextextended($2, 0)
+        WHERE t.path_id = ANY (ARRAY(SELECT p.id FROM fanfare.value_paths AS p)) AND t.person = hashtextextended($2, 0)
             AND t.app_id = (SELECT app.id FROM app)),
     'audiences', (SELECT coalesce(jsonb_agg(jsonb_build_object('campaign', c.name, 'event_id', o.event_id, 'variables', u.variables)
             ORDER BY o.event_id), '[]')

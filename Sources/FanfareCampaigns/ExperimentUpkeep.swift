@@ -97,8 +97,9 @@ struct ExperimentDecision: Equatable {
             // The rates of a broken assignment say nothing.
             case .broken: nil
             }
+        let detail = Self.text(experiment.arms, verdict)
         var object = verdict.record
-        object["detail"] = .string(verdict.description)
+        object["detail"] = .string(detail)
         object["arms"] = .array(
             experiment.arms.map { arm in
                 var figures = JSONObject()
@@ -108,6 +109,15 @@ struct ExperimentDecision: Equatable {
                 return .object(figures)
             }
         )
-        self.init(isFinal: winner != nil, winner: winner, detail: verdict.description, figures: object)
+        self.init(isFinal: winner != nil, winner: winner, detail: detail, figures: object)
+    }
+
+    /// Returns the sample's figures and the verdict as text for operators.
+    private static func text(_ arms: [ExperimentArm], _ verdict: ExperimentVerdict) -> String {
+        guard arms.contains(where: { $0.count.recipients > 0 }) else {
+            return "nobody counts yet; with by: opened, only people whose devices report the receipt do"
+        }
+        let figures = arms.map { "\($0.name) \($0.count.successes) of \($0.count.recipients)" }
+        return "\(figures.joined(separator: ", ")): \(verdict)"
     }
 }

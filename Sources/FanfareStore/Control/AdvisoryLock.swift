@@ -19,6 +19,8 @@ package enum AdvisoryLock {
     package static let activation: Int32 = 6
     /// Held by a transaction that numbers feedback.
     package static let feedback: Int32 = 7
+    /// Held by a transaction that folds reports or credits conversions.
+    package static let reports: Int32 = 8
 }
 
 extension SQL {

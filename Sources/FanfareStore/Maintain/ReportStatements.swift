@@ -81,8 +81,8 @@ extension SQL {
         """
     )
 
-    /// Deletes what devices reported of pushes of eight days ago, for apps whose policy has `report_devices: false`: nothing
-    /// more is counted for these pushes.
+    /// Deletes what devices reported of pushes that were sent seven to nine days ago, for apps whose policy has
+    /// `report_devices: false`: nothing more is counted for these pushes.
     package static let forgetReportDevices = Statement<Void>(
         "forget_report_devices",
         """
@@ -99,8 +99,9 @@ extension SQL {
             WHERE a.day = p.day AND v.id = a.rule_version AND r.id = v.rule_id AND r.app_id = apps.app_id
         )
         DELETE FROM fanfare.report_log AS x
-        USING past AS p, fanfare.batch_log AS b, fanfare.rule_versions AS v, fanfare.rules AS r, apps
-        WHERE x.day = p.day AND b.day = p.day AND b.id = x.batch_id AND b.closed_at < now() - interval '7 days'
+        USING fanfare.batch_log AS b, fanfare.rule_versions AS v, fanfare.rules AS r, apps
+        -- A batch may be closed long after the day of its id.
+        WHERE b.closed_at BETWEEN now() - interval '9 days' AND now() - interval '7 days' AND x.day = b.day AND x.batch_id = b.id
             AND v.id = b.rule_version AND r.id = v.rule_id AND r.app_id = apps.app_id
         """
     )

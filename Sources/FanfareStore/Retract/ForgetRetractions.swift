@@ -43,7 +43,7 @@ extension SQL {
         """
     )
 
-    /// Ends the paths that no rule has named for an hour, and deletes ended paths that have no values.
+    /// Ends the paths that no rule has named for an hour, and deletes ended paths that have neither values nor opened pushes.
     ///
     /// Those of conversions stay as long as a rule version that named them could have sent a push of the logs.
     ///
@@ -68,6 +68,7 @@ extension SQL {
         DELETE FROM fanfare.value_paths AS p
         WHERE p.is_ended AND p.named_at < statement_timestamp() - interval '1 hour'
             AND NOT EXISTS (SELECT FROM fanfare.event_values AS e WHERE e.path_id = p.id OFFSET 0)
+            AND NOT EXISTS (SELECT FROM fanfare.touches AS t WHERE t.path_id = p.id OFFSET 0)
         """
     )
 

@@ -126,7 +126,8 @@ struct ExperimentTests {
         #expect(try run("winner") == nil && held() == "held")
         #expect(try run("figures ->> 'verdict'") == "unclear")
         let alarm = try world.connection.text("SELECT detail FROM fanfare.alarms WHERE name = 'experiment/shop/sale'")
-        #expect(alarm?.contains("not clear; the others wait") == true)
+        #expect(alarm?.contains("not clear; the others wait: `fanfare campaigns resume shop sale`") == true)
+        #expect(alarm?.hasPrefix("a ") == true && alarm?.contains(", b ") == true, "the figures of the sample")
         #expect(
             try world.connection.text("SELECT hold FROM fanfare.campaign_runs")?.hasPrefix("experiment, not decided")
                 == true
@@ -159,6 +160,54 @@ struct ExperimentTests {
         #expect(try held() == "open" && run("winner") == nil)
         #expect(try waiting() == ["a", "b"])
         #expect(try world.connection.text("SELECT fanfare.resume_campaign('shop', 'sale')") == "f")
+    }
+
+    /// An operator need not wait for the first evaluation.
+    @Test func aWinnerCanBeChosenWhileTheSampleIsJudged() throws {
+        _ = try start(devices: 400)
+        #expect(try run("verdict") == nil && held() == "held")
+        #expect(throws: PostgresError.self) {
+            try world.connection.query("SELECT fanfare.resume_campaign('shop', 'sale', 'c')")
+        }
+        #expect(try world.connection.text("SELECT fanfare.resume_campaign('shop', 'sale', 'b')") == "t")
+        #expect(try run("winner") == "b" && held() == "open" && waiting() == ["b"])
+        try world.schedule(at: "now() + interval '21 minutes'")
+        #expect(try run("winner") == "b" && run("looks") == "1")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)
+    }
+
+    @Test func aWinnerIsAVariantAlsoIfNobodyWaits() throws {
+        _ = try start(devices: 400)
+        try world.schedule(at: "now() + interval '21 minutes'")
+        try world.connection.execute("DELETE FROM fanfare.batches")
+        #expect(throws: PostgresError.self) {
+            try world.connection.query("SELECT fanfare.resume_campaign('shop', 'sale', 'c')")
+        }
+        #expect(try run("winner") == nil)
+    }
+
+    /// A schedule may start the next run while the first one waits.
+    @Test func allRunsThatWaitAreDecidedAtOnce() throws {
+        _ = try start(devices: 400)
+        try world.schedule(at: "now() + interval '21 minutes'")
+        try world.connection.execute(
+            """
+            WITH held AS (
+                INSERT INTO fanfare.gates (rule_id, run_id, state)
+                SELECT g.rule_id, (SELECT max(id) + 1 FROM fanfare.runs), 'held' FROM fanfare.gates AS g
+                JOIN fanfare.runs AS o ON o.held_gate_id = g.id RETURNING id
+            )
+            INSERT INTO fanfare.runs (campaign_id, event_id, state, gate_id, held_gate_id, canary_share, canary_max_failed, canary_wait, verdict, experiment, look_at,
+                looks, fired_at, scheduled_at)
+            SELECT o.campaign_id, o.event_id, o.state, o.gate_id, h.id, o.canary_share, o.canary_max_failed, o.canary_wait, 'passed', o.experiment, o.look_at, 1, o.fired_at,
+                o.scheduled_at + interval '1 day'
+            FROM fanfare.runs AS o CROSS JOIN held AS h
+            """
+        )
+        #expect(try world.connection.text("SELECT fanfare.resume_campaign('shop', 'sale', 'b')") == "t")
+        #expect(try world.connection.column("SELECT winner FROM fanfare.runs") == ["b", "b"])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.gates WHERE state = 'held'") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)
     }
 
     @Test func theBestIsTakenAtOnceIfItIsAskedFor() throws {

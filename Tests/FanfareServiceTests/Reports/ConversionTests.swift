@@ -126,14 +126,12 @@ struct ConversionTests {
         try open(send("one", to: "ann"), on: ann, version: rule)
         try open(send("one", to: "bob"), on: bob, version: rule)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.touches") == 1)
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.reporting_devices") == 1)
         let opened = "SELECT jsonb_path_query_array(fanfare.export_user('shop', $1), '$.opened[*].converted')::text"
         #expect(try world.connection.query(opened, "bob").rows == [["[false]"]])
         #expect(try world.connection.query(opened, "ann").rows == [["[]"]])
         _ = try world.connection.query("SELECT fanfare.forget_user('shop', 'bob')")
         #expect(try world.connection.query(opened, "bob").rows == [["[]"]])
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.touches") == 0)
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.reporting_devices") == 0)
         try pay("ann")
         try pay("bob")
         #expect(try converted() == [])
@@ -146,7 +144,8 @@ struct ConversionTests {
         // The same push of another app.
         try world.connection.execute(
             """
-            INSERT INTO fanfare.touches SELECT app_id + 1, path_id, person, event_id - 1, rule_version, variant, opened_at, until, false FROM fanfare.touches
+            INSERT INTO fanfare.touches (app_id, path_id, person, event_id, rule_version, variant, planned_at, opened_at, until)
+            SELECT app_id + 1, path_id, person, event_id - 1, rule_version, variant, planned_at, opened_at, until FROM fanfare.touches
             """
         )
         try pay("ann")
@@ -167,6 +166,39 @@ struct ConversionTests {
         try world.connection.execute("UPDATE fanfare.touches SET opened_at = opened_at + interval '5 minutes'")
         try pay("ann")
         #expect(try converted() == ["one 1 10"])
+    }
+
+    /// The minute that a report of an open may be late does not credit what led to the push.
+    @Test func anEventBeforeThePushIsNotCredited() throws {
+        let ann = try world.device("a0", user: "ann")
+        let rule = try world.rule("one", event: "one", to: Self.users, #""report": true, \#(Self.paid)"#)
+        try pay("ann", "99", isDue: false)
+        let push = try send("one", to: "ann")
+        try open(push, on: ann, version: rule)
+        try pay("ann", "10")
+        #expect(try converted() == ["one 1 10"])
+        #expect(try world.connection.column("SELECT converted FROM fanfare.lift(\(push))") == ["1"])
+    }
+
+    /// The path of a conversion outlives its rule as long as an opened push has it, so that the user can be forgotten.
+    @Test func whatWasOpenedCanBeForgottenAfterItsRuleHasEnded() throws {
+        let ann = try world.device("a0", user: "ann")
+        let rule = try world.rule("one", event: "one", to: Self.users, #""report": true, \#(Self.paid)"#)
+        try open(send("one", to: "ann"), on: ann, version: rule)
+        _ = try world.connection.query("SELECT fanfare.drop_rule('shop', 'one')")
+        try world.connection.execute(
+            """
+            UPDATE fanfare.rule_versions SET retired_at = now() - interval '9 days';
+            UPDATE fanfare.value_paths SET named_at = now() - interval '9 days'
+            """
+        )
+        for _ in 0..<2 { _ = try world.connection.runReturningCount(SQL.forgetValuePaths(7)) }
+        let opened = "SELECT jsonb_array_length(fanfare.export_user('shop', 'ann') -> 'opened')"
+        #expect(try world.connection.number(opened) == 1)
+        _ = try world.connection.query("SELECT fanfare.forget_user('shop', 'ann')")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.touches") == 0)
+        for _ in 0..<2 { _ = try world.connection.runReturningCount(SQL.forgetValuePaths(7)) }
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.value_paths") == 0)
     }
 
     /// One rule may take pushes back and count conversions by the same value.

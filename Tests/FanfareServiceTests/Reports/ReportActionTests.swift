@@ -77,12 +77,34 @@ struct ReportActionTests {
 
     @Test func aUsersActionsEmitAtMostTwentyEventsAMinute() throws {
         let (world, device, event) = try prepare(#", "as_event": "notification.action""#)
-        for number in 0..<25 { try world.report(3, of: device, event: event, action: "a\(number)") }
+        let second = try world.emit("chat", #"{"u": "ann"}"#)
+        try world.plan()
+        try world.answer()
+        for number in 0..<15 {
+            for event in [event, second] { try world.report(3, of: device, event: event, action: "a\(number)") }
+        }
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == 20)
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 25)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 30)
         try world.connection.execute("UPDATE fanfare.report_rates SET since = since - interval '1 minute'")
         try world.report(3, of: device, event: event, action: "later")
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == 21)
+    }
+
+    @Test func aDeviceHasAtMostTwentyActionsOfAPush() throws {
+        let (world, device, event) = try prepare("")
+        for number in 0..<25 { try world.report(3, of: device, event: event, action: "a\(number)") }
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 20)
+        #expect(try world.reportCounts() == ["3:1"])
+    }
+
+    /// Only keys that `as_event` makes mark the events that it emitted.
+    @Test(arguments: ["report/2026-11", "report/7/x"]) func aKeyThatLooksAlikeDoesNotStopTheEvent(key: String) throws {
+        let (world, device, _) = try prepare(#", "as_event": "notification.action""#)
+        let event = try world.emit("chat", #"{"u": "ann"}"#, key: key)
+        try world.plan()
+        try world.answer()
+        try world.report(3, of: device, event: event, action: "reply")
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == 1)
     }
 
     @Test func whoIsNotTrackedOrForgottenLeavesNothing() throws {

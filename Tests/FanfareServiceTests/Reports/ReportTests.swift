@@ -75,6 +75,63 @@ struct ReportTests {
         #expect(try world.connection.column(attempts) == ["2"])
     }
 
+    /// The receipt may be reported before the response of the provider was lost.
+    @Test func aDeliveryThatIsReportedBeforeAndAfterItsRetryCountsOnce() throws {
+        let world = try World()
+        let ann = try world.device("aa10", user: "ann")
+        try world.rule(
+            "chat",
+            event: "chat",
+            to: Self.users,
+            #""report": true, "variants": [{"name": "a"}, {"name": "b", "weight": 0}]"#
+        )
+        let event = try world.emit("chat", #"{"u": "ann"}"#)
+        try world.plan()
+        try world.connection.execute("UPDATE fanfare.batches SET owner = 1, lease_token = 1")
+        for kind in [0, 2] { try world.report(kind, of: ann, event: event) }
+        try world.foldReports()
+        try world.answer("39")
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, device_ids)
+            SELECT id, \(event), rule_version, target_id, lane, 2, device_ids FROM fanfare.batch_log
+            """
+        )
+        try world.answer()
+        for kind in [0, 4] { try world.report(kind, of: ann, event: event) }
+        #expect(try world.reportCounts() == ["0:1", "2:1", "4:1"])
+        let people = "SELECT people || ' ' || reporting || ' ' || opened FROM fanfare.arms(\(event))"
+        #expect(try world.connection.column(people) == ["1 1 1"])
+    }
+
+    /// All recipients have the same handle, so a recipient can report before the push is sent to it.
+    @Test func aPushThatWaitsCannotBeReported() throws {
+        let world = try World()
+        let ann = try world.device("aa10", user: "ann")
+        try world.rule("chat", event: "chat", to: Self.users, #""report": true, "as_event": "notification.action""#)
+        let event = try world.emit("chat", #"{"u": "ann"}"#)
+        try world.plan()
+        let waiting = [
+            "not_before = now() + interval '1 hour'",
+            "not_before = now(), gate_id = (SELECT id FROM fanfare.gates)",
+        ]
+        try world.connection.execute(
+            "INSERT INTO fanfare.gates (rule_id, state) SELECT rule_id, 'held' FROM fanfare.rule_versions"
+        )
+        for place in waiting {
+            try world.connection.execute("UPDATE fanfare.batches SET \(place)")
+            try world.report(2, of: ann, event: event)
+            try world.report(3, of: ann, event: event, action: "yes")
+            #expect(try world.reportCounts() == [])
+            #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 0)
+        }
+        // The daemon that sent it was killed, and its batch was released.
+        try world.connection.execute("UPDATE fanfare.gates SET state = 'open'")
+        try world.report(3, of: ann, event: event, action: "yes")
+        #expect(try world.reportCounts() == ["3:1"])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 1)
+    }
+
     @Test func onlyDevicesThatGotThePushCount() throws {
         let world = try World()
         let ann = try world.device("aa10", user: "ann")
@@ -156,6 +213,12 @@ struct ReportTests {
         try world.connection.execute("SELECT fanfare.rotate_report_keys()")
         #expect(try world.connection.text("SELECT fanfare.report_handle(\(event), \(version), 0)") != handle)
         #expect(try world.report(2, of: ann, event: event, key: "'\(key)'", handle: "'\(handle)'"))
+        #expect(try world.reportCounts() == ["2:1"])
+        try world.connection.execute(
+            "UPDATE fanfare.report_keys SET retired_at = now() - interval '91 days' WHERE retired_at IS NOT NULL"
+        )
+        #expect(try !world.report(0, of: ann, event: event, key: "'\(key)'"))
+        try world.report(0, of: ann, event: event, handle: "'\(handle)'")
         #expect(try world.reportCounts() == ["2:1"])
         try world.connection.execute("SELECT fanfare.rotate_report_keys(true)")
         #expect(try !world.report(0, of: ann, event: event, key: "'\(key)'", handle: "'\(handle)'"))
