@@ -31,15 +31,18 @@ class PushActions : BroadcastReceiver() {
     companion object {
         private const val DISMISS = "com.example.shop.DISMISS"
         private const val ACT = "com.example.shop.ACT"
+        private const val REPLY = "com.example.shop.REPLY"
         private const val ACTION = "action"
         private const val TAG = "tag"
         private const val TEXT = "text"
 
         /** Gives a notification its tap, its dismissal, and the actions "done" and "reply". */
         fun attach(context: Context, builder: NotificationCompat.Builder, handle: String?, tag: String?) {
-            val code = handle.hashCode()
+            val code = "$handle $tag".hashCode()
             val launch = context.packageManager.getLaunchIntentForPackage(context.packageName)
                 ?.putExtra(PushReports.HANDLE, handle)
+                // Otherwise an app that runs comes to the front without this intent.
+                ?.addFlags(Intent.FLAG_ACTIVITY_CLEAR_TOP or Intent.FLAG_ACTIVITY_SINGLE_TOP)
             if (launch != null) {
                 builder.setContentIntent(
                     PendingIntent.getActivity(context, code, launch, PendingIntent.FLAG_UPDATE_CURRENT or PendingIntent.FLAG_IMMUTABLE)
@@ -49,7 +52,7 @@ class PushActions : BroadcastReceiver() {
             val done = pending(context, ACT, code, handle, tag, "done", PendingIntent.FLAG_IMMUTABLE)
             builder.addAction(NotificationCompat.Action.Builder(0, "Done", done).build())
             // Android adds the text to the intent, so this one must be mutable.
-            val reply = pending(context, ACT, code + 1, handle, tag, "reply", PendingIntent.FLAG_MUTABLE)
+            val reply = pending(context, REPLY, code, handle, tag, "reply", PendingIntent.FLAG_MUTABLE)
             val input = RemoteInput.Builder(TEXT).setLabel("Reply").build()
             builder.addAction(NotificationCompat.Action.Builder(0, "Reply", reply).addRemoteInput(input).build())
         }

@@ -32,12 +32,15 @@ object PushReports {
     private const val MOST_KEPT = 200
     private const val OLDEST_MS = 7 * 86_400_000L
     private const val SPREAD_MS = 25_000L
+    private const val DAY_MS = 86_400_000L
+    private const val LONGEST_TEXT = 1024
 
     private fun kept(context: Context) = context.getSharedPreferences("push-reports", Context.MODE_PRIVATE)
 
     fun key(context: Context): String? = kept(context).getString("key", null)
 
     /** Keeps the key of a registration, and sends what waited for it. */
+    @Synchronized
     fun setKey(context: Context, key: String) {
         kept(context).edit().putString("key", key).commit()
         enqueue(context, 0)
@@ -52,7 +55,7 @@ object PushReports {
     /** Forgets key and reports, when the user signs out. */
     @Synchronized
     fun clear(context: Context) {
-        kept(context).edit().clear().commit()
+        kept(context).edit().clear().putInt("run", kept(context).getInt("run", 0)).commit()
     }
 
     /**
@@ -63,7 +66,7 @@ object PushReports {
         if (handle == null) return
         val report = JSONObject().put("handle", handle).put("kind", kind).put("at", Instant.now().toString())
         if (action != null) report.put("action", action)
-        if (text != null) report.put("text", text)
+        if (text != null) report.put("text", cut(text))
         synchronized(this) { store(context, trim(reports(context) + report)) }
         val isUrgent = kind != "received" && kind != "shown"
         enqueue(context, if (isUrgent) 0 else Random.nextLong(SPREAD_MS))
@@ -83,7 +86,7 @@ object PushReports {
     @Synchronized
     fun reports(context: Context): List<JSONObject> {
         val array = JSONArray(kept(context).getString("reports", "[]"))
-        return List(array.length()) { array.getJSONObject(it) }
+        return trim(List(array.length()) { array.getJSONObject(it) })
     }
 
     /** Removes reports that were accepted, or never can be. */
@@ -101,19 +104,37 @@ object PushReports {
 
     fun attempts(context: Context) = kept(context).getInt("attempts", 0)
 
-    /** Sends what is kept after a delay, and not before the end of a pause. Call it with 0 at each start of the app. */
-    fun enqueue(context: Context, delay: Long, isRetry: Boolean = false) {
+    /** Returns how long the pause still lasts. A longer one than a day is of a clock that was wrong. */
+    fun pauseLeft(context: Context): Long {
         val left = kept(context).getLong("not-before", 0) - System.currentTimeMillis()
-        val wait = maxOf(delay, left)
+        return if (left in 1..DAY_MS) left else 0
+    }
+
+    /** Notes that work has started: what is added from now on gets work of its own. */
+    @Synchronized
+    fun begin(context: Context) {
+        kept(context).edit().putInt("run", kept(context).getInt("run", 0) + 1).commit()
+    }
+
+    /** Sends what is kept after a delay, and not before the end of a pause. Call it with 0 at each start of the app. */
+    fun enqueue(context: Context, delay: Long) {
+        val wait = maxOf(delay, pauseLeft(context))
         val work = OneTimeWorkRequestBuilder<SendReports>()
             .setInitialDelay(wait, TimeUnit.MILLISECONDS)
             .setConstraints(Constraints.Builder().setRequiredNetworkType(NetworkType.CONNECTED).build())
             .build()
-        val manager = WorkManager.getInstance(context)
-        // Work that waits sends all that is added in the meantime. A retry follows the work that runs. Work without a delay
-        // has a name of its own, so that it does not wait for the others.
-        val policy = if (isRetry || wait <= 0) ExistingWorkPolicy.APPEND_OR_REPLACE else ExistingWorkPolicy.KEEP
-        manager.enqueueUniqueWork(if (wait > 0) "push-reports" else "push-reports-now", policy, work)
+        // Work that waits sends all that is added in the meantime. Work that runs may have looked for the last time, but
+        // KEEP would keep it, so the name changes when work starts.
+        val name = if (wait > 0) "push-reports" else "push-reports-now"
+        val run = kept(context).getInt("run", 0)
+        WorkManager.getInstance(context).enqueueUniqueWork("$name-$run", ExistingWorkPolicy.KEEP, work)
+    }
+
+    /** Fanfare refuses longer texts. */
+    private fun cut(text: String): String {
+        var cut = text.take(LONGEST_TEXT)
+        while (cut.toByteArray().size > LONGEST_TEXT) cut = cut.dropLast(1)
+        return if (cut.lastOrNull()?.isHighSurrogate() == true) cut.dropLast(1) else cut
     }
 
     private fun store(context: Context, reports: List<JSONObject>) {
@@ -133,8 +154,13 @@ object PushReports {
 /** Sends the kept reports once a network is available. */
 class SendReports(context: Context, parameters: WorkerParameters) : CoroutineWorker(context, parameters) {
     override suspend fun doWork(): Result = withContext(Dispatchers.IO) {
+        PushReports.begin(applicationContext)
         var size = MOST_SENT
         while (!isStopped) {
+            if (PushReports.pauseLeft(applicationContext) > 0) {
+                PushReports.enqueue(applicationContext, 0)
+                break
+            }
             val key = PushReports.key(applicationContext) ?: break
             val batch = PushReports.reports(applicationContext).take(size)
             if (batch.isEmpty()) break
@@ -149,12 +175,9 @@ class SendReports(context: Context, parameters: WorkerParameters) : CoroutineWor
                 // One of them can never be accepted: smaller requests find it.
                 400, 413, 422 -> {
                     if (batch.size == 1) PushReports.remove(applicationContext, batch)
-                    size = maxOf(1, batch.size / 2)
+                    size = if (batch.size == 1) MOST_SENT else batch.size / 2
                 }
-                else -> {
-                    pause(retryAfter)
-                    break
-                }
+                else -> pause(retryAfter)
             }
         }
         Result.success()
@@ -166,7 +189,6 @@ class SendReports(context: Context, parameters: WorkerParameters) : CoroutineWor
         val backoff = minOf(1000L shl minOf(attempts, 20), LONGEST_PAUSE_MS)
         val wait = maxOf(retryAfter, backoff + Random.nextLong(backoff / 4))
         PushReports.pause(applicationContext, attempts + 1, wait)
-        PushReports.enqueue(applicationContext, wait, isRetry = true)
     }
 
     /** Returns the status, 0 without an answer, and Retry-After in milliseconds. */
@@ -181,7 +203,7 @@ class SendReports(context: Context, parameters: WorkerParameters) : CoroutineWor
             connection.setRequestProperty("Authorization", "Report $key")
             val body = JSONObject().put("reports", JSONArray(reports))
             connection.outputStream.use { it.write(body.toString().toByteArray()) }
-            val retryAfter = connection.getHeaderField("Retry-After")?.toLongOrNull() ?: 0
+            val retryAfter = connection.getHeaderField("Retry-After")?.toLongOrNull()?.coerceIn(0, 86_400) ?: 0
             Pair(connection.responseCode, retryAfter * 1000)
         } catch (error: IOException) {
             Pair(0, 0L)

@@ -1,6 +1,7 @@
 package com.example.shop
 
 import android.Manifest
+import android.annotation.SuppressLint
 import android.app.NotificationChannel
 import android.app.NotificationManager
 import android.content.Context
@@ -28,6 +29,7 @@ import java.util.TimeZone
 import java.util.concurrent.TimeUnit
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.withContext
+import org.json.JSONException
 import org.json.JSONObject
 
 /**
@@ -42,6 +44,7 @@ import org.json.JSONObject
  *         <intent-filter><action android:name="com.google.firebase.MESSAGING_EVENT" /></intent-filter>
  *     </service>
  */
+@SuppressLint("MissingFirebaseInstanceTokenRefresh")
 class PushService : FirebaseMessagingService() {
     /** Called after each register(), also with the id of before, and when the id changed. From then on, FCM refuses the old token. */
     override fun onRegistered(installationId: String) = RegisterDevice.enqueue(this, installationId)
@@ -59,12 +62,13 @@ class PushService : FirebaseMessagingService() {
         val manager = NotificationManagerCompat.from(this)
         manager.createNotificationChannel(NotificationChannel("orders", "Orders", NotificationManager.IMPORTANCE_HIGH))
         val builder = NotificationCompat.Builder(this, "orders")
-            .setSmallIcon(applicationInfo.icon)
+            // Use a white icon of your own: an adaptive icon, as launchers show, crashes the status bar of Android 8.
+            .setSmallIcon(android.R.drawable.stat_notify_chat)
             .setContentTitle(title)
             .setContentText(message.notification?.body ?: message.data["body"])
             .setAutoCancel(true)
         // A newer push about the same order replaces the older one.
-        val tag = message.data["order"] ?: message.collapseKey
+        val tag = message.data["order"] ?: message.collapseKey.takeIf { it != packageName } ?: message.messageId
         PushActions.attach(this, builder, handle, tag)
         manager.notify(tag, 0, builder.build())
         // People can block all notifications of the app, or this channel.
@@ -92,15 +96,19 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
         // The device keeps its topics.
         if (last != null && last != id) device.put("replaces", last)
         try {
-            val (status, answer) = send("PUT", "/push/device", device, session)
-            when (status) {
-                in 200..299 -> {
-                    kept.edit().putString("token", id).apply()
-                    if (answer.has("report_key")) PushReports.setKey(applicationContext, answer.getString("report_key"))
-                    Result.success()
+            // While a sign-out waits for this, it then unregisters the device.
+            synchronized(lock) {
+                if (kept.getString("ended", null) == session) return@withContext Result.failure()
+                val (status, answer) = send("PUT", "/push/device", device, session)
+                when (status) {
+                    in 200..299 -> {
+                        kept.edit().putString("token", id).apply()
+                        if (answer.has("report_key")) PushReports.setKey(applicationContext, answer.getString("report_key"))
+                        Result.success()
+                    }
+                    429, in 500..599 -> Result.retry()
+                    else -> Result.failure()
                 }
-                429, in 500..599 -> Result.retry()
-                else -> Result.failure()
             }
         } catch (error: IOException) {
             Result.retry()
@@ -108,6 +116,8 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
     }
 
     companion object {
+        private val lock = Any()
+
         /** Call it at each start of the app, and after signing in. */
         fun refresh() {
             // PushService.onRegistered gets the id.
@@ -130,11 +140,13 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
         @Throws(IOException::class)
         fun signOut(context: Context, session: String) {
             val kept = context.getSharedPreferences("push", Context.MODE_PRIVATE)
-            val token = kept.getString("token", null) ?: return
-            val (status) = send("POST", "/push/sign-out", JSONObject().put("provider", "fcm").put("token", token), session)
-            if (status !in 200..299) return
-            kept.edit().remove("token").apply()
-            PushReports.clear(context)
+            synchronized(lock) {
+                PushReports.clear(context)
+                val token = kept.getString("token", null)
+                val body = JSONObject().put("provider", "fcm").put("token", token)
+                val status = if (token == null) 204 else send("POST", "/push/sign-out", body, session).first
+                if (status in 200..299) kept.edit().remove("token").putString("ended", session).commit()
+            }
         }
 
         /** Sends a request and returns status and JSON of the answer; without JSON, an empty object. */
@@ -152,6 +164,9 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
                 val status = connection.responseCode
                 val text = if (status == 200) connection.inputStream.use { it.reader().readText() } else "{}"
                 return Pair(status, JSONObject(text))
+            } catch (error: JSONException) {
+                // Such as a page of a Wi-Fi that asks for a login.
+                throw IOException("$path: no JSON", error)
             } finally {
                 connection.disconnect()
             }

@@ -169,7 +169,7 @@ async function sendAll() {
     } else if ([400, 413, 422].includes(status)) {
       // One of them can never be accepted: smaller requests find it.
       if (batch.length === 1) await remove(batch)
-      size = Math.max(1, batch.length >> 1)
+      size = batch.length === 1 ? mostSent : batch.length >> 1
     } else {
       const asked = Number(answer?.headers.get('Retry-After')) * 1000 || 0
       const pause = Math.max(asked, Math.min(1000 * 2 ** attempts, longestPause) * (1 + Math.random() / 4))

@@ -97,7 +97,7 @@ struct ReportQueue: Sendable {
             case 400, 413, 422:
                 // One of them can never be accepted: smaller requests find it.
                 if batch.count == 1 { remove(batch.map(\.0)) }
-                size = max(1, batch.count / 2)
+                size = batch.count == 1 ? Self.mostSent : batch.count / 2
             default:
                 let attempts = pause.attempts
                 let backoff = min(pow(2, Double(attempts)), Self.longestPause) * Double.random(in: 1...1.25)
