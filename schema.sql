@@ -7213,6 +7213,7 @@ BEGIN ATOMIC
     SELECT run.state = 'running' AND run.experiment IS NOT NULL AND (run.look_at IS NOT NULL OR run.verdict IS NULL);
 END;
 COMMENT ON FUNCTION fanfare.is_undecided IS 'Whether a run has an experiment that is not decided yet.';
+GRANT EXECUTE ON FUNCTION fanfare.is_undecided TO fanfare_reader;
 
 -- All batches behind the held gate have one rule version, since a run is one event.
 CREATE OR REPLACE FUNCTION fanfare.experiment_version(run_id bigint) RETURNS int LANGUAGE sql STABLE
@@ -9319,6 +9320,18 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.why_waits IS 'Why a delivery waits, and what to do.';
 
+CREATE OR REPLACE FUNCTION fanfare.reports_on(event_id bigint, device_id bigint, rule_version int) RETURNS text
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN (
+        SELECT string_agg(DISTINCT k.kind, ', ')
+        FROM fanfare.deliveries_of(reports_on.event_id, ARRAY[reports_on.device_id], true) AS p
+        CROSS JOIN LATERAL unnest(fanfare.reports_of(p.batch_id, reports_on.event_id, reports_on.device_id)) AS k (kind)
+        WHERE p.rule_version = reports_on.rule_version);
+END
+$$;
+COMMENT ON FUNCTION fanfare.reports_on IS 'What a device reported of the pushes of an event and a rule version; null for nothing.';
+
 CREATE OR REPLACE FUNCTION fanfare.why_ended(e fanfare.event_log, user_id text, whom text, cancelled_at timestamptz, rule_version int,
     app_id smallint,
     definition jsonb, device_id bigint, provider text, attempt int, at timestamptz, due_at timestamptz, code int, outcome text,
@@ -9327,7 +9340,8 @@ RETURNS TABLE (detail text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT concat_ws(' ',
-        CASE WHEN outcome = 'refused' THEN rtrim(coalesce(details ->> e.id::text, meaning), '.') || '.'
+        CASE WHEN r.kinds IS NOT NULL THEN format('The provider accepted the push, and the device reported: %s.', r.kinds)
+            WHEN outcome = 'refused' THEN rtrim(coalesce(details ->> e.id::text, meaning), '.') || '.'
             ELSE coalesce(nullif(meaning, ''), format('%s said %s', provider, reason)) END,
         CASE
             WHEN code IN (15, 47) THEN (
@@ -9370,7 +9384,10 @@ BEGIN ATOMIC
         END,
         CASE WHEN why_ended.device_id > 0 THEN fanfare.why_variant(why_ended.definition, why_ended.user_id, why_ended.device_id)
             ELSE format('It was one request for all subscribers: only the provider knows whether %s is one.', whom) END,
-        fanfare.outcome_advice(outcome, reason) || '.');
+        CASE WHEN r.kinds IS NULL THEN fanfare.outcome_advice(outcome, reason) || '.' END)
+    FROM (
+        SELECT CASE WHEN outcome = 'accepted' THEN fanfare.reports_on(e.id, why_ended.device_id, why_ended.rule_version) END AS kinds
+    ) AS r;
 END;
 COMMENT ON FUNCTION fanfare.why_ended IS 'How an attempt ended, by which limits, and what to do.';
 

@@ -62,12 +62,17 @@ struct ConsoleClient: Sendable {
     ///
     /// - Parameters:
     ///   - target: the address of the confirmation.
+    ///   - chosen: the values of the form's other fields.
     ///   - reason: the reason to send.
     /// - Returns: the response: a redirect if the action was done.
-    func perform(_ target: String, reason: String = "as the test says") async throws -> Reply {
+    func perform(
+        _ target: String,
+        _ chosen: [String: String] = [:],
+        reason: String = "as the test says"
+    ) async throws -> Reply {
         let fields = try await question(target)
         let path = String(target.prefix { $0 != "?" })
-        return try await send(path, fields.merging(["reason": reason]) { $1 })
+        return try await send(path, fields.merging(chosen) { $1 }.merging(["reason": reason]) { $1 })
     }
 
     /// Repeats a request, as a viewer does, if a busy machine had no database session in time.

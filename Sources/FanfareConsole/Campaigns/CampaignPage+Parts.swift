@@ -6,8 +6,9 @@ internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 
-/// The canary: the first part of an audience, after which the rest waits.
+/// The canary, or the sample of an experiment: the first part of an audience, after which the rest waits.
 struct CanaryGate: ViewContext {
+    let title: String
     let badge: Badge
     let words: String
     /// The canary's share of the audience, such as `1 %`.
@@ -39,6 +40,8 @@ extension CanaryGate {
             case ("failed", false):
                 (Badge(.quiet, row.state), "Too many failed; an operator resumed or aborted the rest.")
             case ("passed", _) where row.isExperiment: Self.experiment(row)
+            case (nil, true) where row.isExperiment:
+                (Badge(.busy, "waiting"), "The rest waits for the first evaluation of the sample.")
             case ("passed", _): (Badge(.good, "passed"), "Few enough failed: the rest is sent.")
             case (_, true): (Badge(.busy, "waiting"), "The rest waits for its result.")
             default: (Badge(.quiet, row.state), "It was not evaluated.")
@@ -60,6 +63,7 @@ extension CanaryGate {
             actions.append(ActionLink("View its pushes", "/events/\(event)"))
         }
         self.init(
+            title: row.isExperiment ? "Experiment" : "Canary",
             badge: badge,
             words: words,
             share: row.share.map { "\(FigureText.short($0 * 100)) %" }

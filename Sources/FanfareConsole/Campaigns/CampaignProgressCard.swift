@@ -96,6 +96,7 @@ extension CampaignProgressCard {
         switch run.state {
         case "querying": Badge(.busy, "querying its audience")
         case "running" where isPaused(run): Badge(.warn, "paused")
+        case "running" where run.hold?.hasPrefix("experiment") == true: Badge(.warn, "waits for its experiment")
         case "running" where run.hold != nil: Badge(.warn, "held by its canary")
         case "running": Badge(.busy, "running")
         case "aborting": Badge(.warn, "aborting")

@@ -50,7 +50,8 @@ extension ConsoleAction {
                 let question = ConfirmPage(change, summary, visit, try await ActionForm(visit), isAgain: true)
                 return .page(Console.templates.render("confirm", question))
             }
-            let isChanged = try await database.change(change, app: id.app, campaign: id.name)
+            let winner = fields["winner"].flatMap { $0.isEmpty ? nil : $0 }
+            let isChanged = try await database.change(change, app: id.app, campaign: id.name, winner: winner)
             let code = [CampaignChange.pause: "paused", .resume: "resumed", .abort: "aborted"][change]
             return .done(isChanged ? code ?? "unchanged" : "unchanged", at: visit.campaignPath)
         }
@@ -207,7 +208,7 @@ extension ConfirmPage {
             switch change {
             case .pause: "No run starts, and unsent pushes wait. This takes effect within a second."
             case .resume where isUndecided && !standing.isPaused:
-                "The rest gets the push now, each user the variant that the hash gives them. `fanfare campaigns resume --winner` sends one variant."
+                "The experiment ends, and the rest gets the push now."
             case .resume:
                 "Unsent pushes go out, and runs start when they are due. What came due meanwhile was not missed."
             case .abort, .drop:
@@ -228,6 +229,7 @@ extension ConfirmPage {
             warning: whyNot == nil ? warning : nil,
             action: form.action,
             kept: [HiddenField(name: "shown", value: Self.standing(summary))],
+            winner: change == .resume && isUndecided ? Self.winners(summary) : nil,
             seal: form.seal,
             verb: change.verb,
             isDangerous: change == .abort,
@@ -238,6 +240,20 @@ extension ConfirmPage {
 }
 
 extension ConfirmPage {
+    /// The choice between the variants.
+    private static func winners(_ summary: CampaignSummary) -> FilterField {
+        let variants = summary.campaign.inForce?["variants"]?.arrayValue ?? []
+        let names = variants.compactMap { $0["name"]?.stringValue }
+        let each = Choice(value: "", label: "each user their own variant", isChosen: true)
+        return FilterField(
+            choice: ChoiceField(
+                name: "winner",
+                label: "Variant for the rest",
+                choices: [each] + names.map { Choice(value: $0, label: $0, isChosen: false) }
+            )
+        )
+    }
+
     /// The state that a confirmation refers to: the run and its canary's verdict.
     fileprivate static func standing(_ summary: CampaignSummary) -> String {
         "\(summary.progress?.run.runID ?? 0) \(summary.canary?.verdict ?? "")"

@@ -76,6 +76,8 @@ struct ConfirmPage: ViewContext {
     let action: String
     /// The filter, and the count that was shown: if the count has changed, the confirmation is asked for again.
     var kept: [HiddenField] = []
+    /// The variant that the rest of an experiment's audience gets; nil for other actions.
+    var winner: FilterField? = nil
     /// The proof that this browser was shown this page.
     let seal: String
     /// The button's text, such as `Restore 1,204 devices`.

@@ -71,7 +71,7 @@ package struct CanaryStandingRow: Sendable {
     package let failed: Int64
     /// Whether the canary is the sample of an experiment.
     package let isExperiment: Bool
-    /// Whether the experiment is evaluated, but not decided.
+    /// Whether the experiment is not decided yet.
     package let isUndecided: Bool
     /// The variant that the others get; nil if there is none.
     package let winner: String?
@@ -88,7 +88,7 @@ extension SQL {
         """
         SELECT o.canary_share::float8, o.canary_devices, o.canary_max_failed::float8, o.verdict,
             CASE WHEN c.is_paused OR h.is_paused THEN 'paused' ELSE h.state END, coalesce(h.reason, c.reason),
-            c.began_at + o.canary_wait, t.answered, t.failed, o.experiment IS NOT NULL, o.look_at IS NOT NULL, o.winner,
+            c.began_at + o.canary_wait, t.answered, t.failed, o.experiment IS NOT NULL, fanfare.is_undecided(o), o.winner,
             o.figures ->> 'detail'
         FROM fanfare.runs AS o
         JOIN fanfare.gates AS c ON c.id = o.gate_id

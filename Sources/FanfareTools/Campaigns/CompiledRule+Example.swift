@@ -4,7 +4,8 @@ internal import Foundation
 
 extension CompiledRule {
     /// Returns the values that templates can name for an example event; for a rule with a digest, those of a digest of
-    /// this event alone.
+    /// this event alone. If the rule says `report: true`, the handle is one of the right length; what the app's policy says is
+    /// not known here.
     ///
     /// - Parameters:
     ///   - payload: the event's payload.
@@ -12,7 +13,7 @@ extension CompiledRule {
     ///   - now: the time of the event, in seconds since 1970.
     /// - Returns: the values.
     package func exampleContext(_ payload: JSONObject, key: String? = nil, now: Int64) -> RenderContext {
-        RenderContext(
+        var context = RenderContext(
             eventID: EventID(rawValue: 1),
             eventType: definition.digest == nil ? definition.event : DigestDefinition.eventType(of: definition),
             eventKey: definition.digest == nil ? key : nil,
@@ -21,6 +22,8 @@ extension CompiledRule {
             now: now,
             time: now
         )
+        if definition.reports.isOn == true { context.report = String(repeating: "A", count: ReportKey.handleLength) }
+        return context
     }
 }
 

@@ -13,6 +13,7 @@ extension Demo {
         words: "Too many failed. The rest is sent only if the campaign is resumed.",
         progress: held,
         canary: CanaryGate(
+            title: "Canary",
             badge: Badge(.warn, "failed, rest held"),
             words:
                 "1,445 of 12,041 failed, most with BadDeviceToken: were these devices registered by a development build?",

@@ -189,6 +189,34 @@ import Testing
         }
     }
 
+    @Test func theVariantForTheRestOfAnExperimentIsChosen() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console(.operator)
+            try await put(
+                api,
+                "sale",
+                #""report": true, "variants": [{"name": "plain"}, {"name": "short"}], "experiment": {"share": "50%"}"#
+            )
+            _ = try await api.rows("SELECT fanfare.start_campaign('shop', 'sale')")
+            _ = try await api.rows(
+                """
+                WITH o AS (UPDATE fanfare.runs SET verdict = 'passed', look_at = now(), figures = '{"detail": "not <clear>"}' RETURNING *)
+                INSERT INTO fanfare.event_log (day, id, type, created_at, fate, payload)
+                SELECT fanfare.ring_day(event_id), event_id, 'x', now(), 1, '{}' FROM o
+                """
+            )
+            let path = "/campaigns/shop/sale"
+            let page = try await browser.scan(path)
+            #expect(page.text.contains("Experiment") && page.text.contains("waits for its experiment"))
+            #expect(page.text.contains("not <clear>. The rest waits."))
+            let question = try await browser.scan("\(path)/resume")
+            #expect(question.text.contains("each user their own variant") && question.text.contains("short"))
+            _ = try await browser.perform("\(path)/resume", ["winner": "short"])
+            #expect(try await api.rows("SELECT winner FROM fanfare.runs") == [["short"]])
+            #expect(try await browser.scan(path).text.contains("The rest gets short."))
+        }
+    }
+
     @Test func aTestGoesToOneUserWhoHasADevice() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console(.operator)

@@ -35,6 +35,13 @@ struct ReportTests {
         #expect(try world.connection.column(shown) == ["received opened", "opened"])
         let funnel = "SELECT received || ' ' || opened || ' ' || dismissed FROM fanfare.funnel(\(event))"
         #expect(try world.connection.column(funnel) == ["1 2 0"])
+        let why = "SELECT DISTINCT detail FROM fanfare.why(\(event), 'ann') WHERE outcome = 'accepted' ORDER BY 1"
+        #expect(
+            try world.connection.column(why) == [
+                "The provider accepted the push, and the device reported: opened, received.",
+                "The provider accepted the push, and the device reported: opened.",
+            ]
+        )
     }
 
     /// Events that are planned together share batches: a bit belongs to one of them.
