@@ -8403,7 +8403,8 @@ $view$);
 GRANT SELECT ON fanfare.campaign_runs TO fanfare_reader;
 
 SELECT fanfare.create_view('feedback_state', 'The progress and state of each feedback hook; waiting and lag count batches that any hook wants, and if is_more there are more than these.', $view$
-SELECT h.name, x.app, ARRAY(SELECT DISTINCT c.outcome FROM fanfare.outcome_codes AS c WHERE c.code = ANY (x.codes) ORDER BY 1) AS outcomes,
+SELECT h.name, x.app, ARRAY(SELECT DISTINCT c.outcome FROM fanfare.outcome_codes AS c WHERE c.code = ANY (x.codes) ORDER BY 1)
+        || ARRAY(SELECT k.name FROM (VALUES (1002, 'push.opened'), (1003, 'push.action')) AS k (code, name) WHERE k.code = ANY (x.codes)) AS outcomes,
     CASE WHEN h.ended_at IS NOT NULL THEN 'ended'
         WHEN h.seen_at < now() - interval '5 minutes' THEN 'unknown'
         WHEN h.failures > 0 THEN 'failing' ELSE 'ok' END AS state,

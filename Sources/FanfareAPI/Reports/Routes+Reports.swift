@@ -76,6 +76,10 @@ extension Routes {
         return Int64(date.timeIntervalSince1970 * 1_000_000)
     }
 
+    private static func isForActionsOnly(at pointer: String) -> Problem {
+        Fields.refusal("is for the kind action only", at: pointer, hint: "Leave it out, or send the kind action.")
+    }
+
     private static func report(_ value: JSONValue, at pointer: String) throws -> DeviceReport {
         var fields = try Fields(value, at: pointer)
         let handle = try fields.text("handle")
@@ -89,15 +93,21 @@ extension Routes {
             throw Fields.refusal("is none of the kinds", at: "\(pointer)/kind", hint: "Known are \(kinds).")
         }
         guard (kind == .action) == (action != nil) else {
-            let reason = kind == .action ? "is missing" : "is for the kind action only"
-            throw Fields.refusal(reason, at: "\(pointer)/action")
+            throw kind == .action
+                ? Fields.refusal(
+                    "is missing",
+                    at: "\(pointer)/action",
+                    hint: "Name the button or reply that was chosen."
+                )
+                : Self.isForActionsOnly(at: "\(pointer)/action")
         }
         if let action, !(1...64).contains(action.utf8.count) {
-            throw Fields.refusal("has not 1 to 64 bytes", at: "\(pointer)/action")
+            throw Fields.refusal("has not 1 to 64 bytes", at: "\(pointer)/action", hint: "Use a short identifier.")
         }
         if let text, kind != .action || text.utf8.count > textLimit {
-            let reason = kind == .action ? "has more than \(textLimit) bytes" : "is for the kind action only"
-            throw Fields.refusal(reason, at: "\(pointer)/text")
+            throw kind == .action
+                ? Fields.refusal("has more than \(textLimit) bytes", at: "\(pointer)/text", hint: "Cut it.")
+                : Self.isForActionsOnly(at: "\(pointer)/text")
         }
         let at = try time.map { text in
             guard let at = Self.time(text) else {

@@ -189,7 +189,8 @@ extension ConfigurationValueKind {
                 for (index, text) in texts.enumerated() {
                     guard let word = Word(rawValue: text), known.contains(word) else {
                         let near =
-                            NearestName.suggestion(for: text, among: words).map { "; did you mean “\($0)”?" } ?? ""
+                            NearestName.suggestion(for: text, among: words).map { "; did you mean “\($0)”?" }
+                            ?? "; known are \(words.joined(separator: ", "))"
                         throw ConfigurationValueError(
                             "“\(text.prefix(40))” is not \(noun) that can be told\(near)",
                             element: index

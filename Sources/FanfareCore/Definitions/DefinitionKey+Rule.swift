@@ -142,7 +142,7 @@ extension DefinitionKey {
             "as_event",
             .eventType,
             range: "beside `report: true`; not a type that Fanfare reserves",
-            "The type of the event that is emitted when a user chooses an action of the notification, or types a reply. Its payload has `user_id`, `action` and `text`."
+            "The type of the event that is emitted when a user chooses an action of the notification, or types a reply. Its payload has `user_id`, `device_id`, `action`, the push's `event_id`, `event_type` and `event_key`, and `text` with `report_text`."
         ),
         DefinitionKey(
             "report_text",

@@ -4,8 +4,10 @@ internal import Foundation
 
 extension CompiledRule {
     /// Returns the values that templates can name for an example event; for a rule with a digest, those of a digest of
-    /// this event alone. If the rule says `report: true`, the handle is one of the right length; what the app's policy says is
-    /// not known here.
+    /// this event alone.
+    ///
+    /// If the rule says `report: true`, they have a handle of the right length. What the app's policy says is not known
+    /// here.
     ///
     /// - Parameters:
     ///   - payload: the event's payload.

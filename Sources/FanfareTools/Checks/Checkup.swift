@@ -110,7 +110,8 @@ public struct Checkup: Sendable {
                 return CheckItem(.fail, what, error.reason, advice: error.hint)
             }
             let place = settings.url.map { "posted to \($0)" } ?? "notified on \(settings.channel ?? "")"
-            return CheckItem(.ok, what, "\(settings.outcomes.map(\.rawValue).joined(separator: ", ")): \(place)")
+            let told = settings.outcomes.map(\.rawValue) + settings.reports.map { "push.\($0.rawValue)" }
+            return CheckItem(.ok, what, "\(told.joined(separator: ", ")): \(place)")
         }
     }
 

@@ -42,7 +42,12 @@ extension ToolDatabase {
         if found.isEmpty {
             let isThere = try await rows(of: SQL.storedRules([app])).contains { $0.name == rule }
             guard isThere else {
-                throw ToolError(.failed, "app \(app.printable) has no rule \(rule.printable)", isAbsence: true)
+                throw ToolError(
+                    .failed,
+                    "app \(app.printable) has no rule \(rule.printable)",
+                    hint: "`fanfare rules list` shows them. Messages without a rule are reported by event.",
+                    isAbsence: true
+                )
             }
         }
         return found
