@@ -14,6 +14,7 @@ package enum PipelineMetric: String, CaseIterable {
     case auditFindings = "fanfare.audit.findings"
     case reports = "fanfare.reports"
     case reportsRefused = "fanfare.reports.refused"
+    case reportsIgnored = "fanfare.reports.ignored"
 
     /// The description of the metric, for the registry and for documentation.
     package var description: MetricDescription {
@@ -36,7 +37,7 @@ package enum PipelineMetric: String, CaseIterable {
         case .emitToAccepted: ["app", "provider", "lane"]
         case .requests, .requestsInFlight: ["app", "provider", "environment"]
         case .connections: ["app", "provider", "environment", "state"]
-        case .batchesClosed, .reportsRefused: []
+        case .batchesClosed, .reportsRefused, .reportsIgnored: []
         case .devicesDisabled: ["app", "environment", "reason"]
         case .auditFindings: ["check"]
         case .reports: ["kind"]
@@ -59,9 +60,11 @@ package enum PipelineMetric: String, CaseIterable {
         case .devicesDisabled: "Devices disabled on a provider's evidence."
         case .auditFindings: "Findings of the last audit; absent on daemons that do not audit."
         case .reports:
-            "Reports that this daemon stored for devices, by kind. A report counts each time that it is sent, also with a handle that "
-                + "is not genuine."
+            "Reports that this daemon took from devices, by kind. A report counts each time that it is sent, also if it is ignored."
         case .reportsRefused: "Reports that this daemon refused because their key is void."
+        case .reportsIgnored:
+            "Reports that this daemon took from devices and did not store: the handle is not genuine, or of another app, or the user "
+                + "is not tracked."
         }
     }
 

@@ -84,10 +84,11 @@ import Testing
             #expect(try await api.ask("GET", "/v1/events/7/reports", token: reader).status == 404)
             let void = ["Authorization": "Report \(key.dropLast())\(key.last == "A" ? "Q" : "A")"]
             #expect(try await api.ask("POST", Self.path, items(handle), void).status == 401)
+            #expect(try await api.ask("POST", Self.path, items("garbage"), header).status == 202)
             let metrics = try await api.ask("GET", "/metrics").body
             for line in [
-                #"fanfare_reports_total{kind="opened"} 5"#, #"fanfare_reports_total{kind="action"} 2"#,
-                "fanfare_reports_refused_total 1", "fanfare_reports_pending 0",
+                #"fanfare_reports_total{kind="opened"} 6"#, #"fanfare_reports_total{kind="action"} 2"#,
+                "fanfare_reports_refused_total 1", "fanfare_reports_ignored_total 1", "fanfare_reports_pending 0",
             ] {
                 #expect(metrics.contains("\n\(line)\n"), "\(line)")
             }

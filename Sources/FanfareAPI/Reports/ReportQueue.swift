@@ -92,7 +92,9 @@ actor ReportQueue {
             }
         }
         do {
-            let areSenders = try await database.take(sent)
+            let taken = try await database.take(sent)
+            let areSenders = taken.areSenders
+            counters.ignore(max(0, areSenders.count(where: \.self) - Int(clamping: taken.stored)))
             var place = 0
             for request in batch {
                 let isSender = place < areSenders.count && areSenders[place]

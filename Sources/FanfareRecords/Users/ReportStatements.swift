@@ -89,6 +89,19 @@ package struct SentReports: PostgresBind {
     }
 }
 
+/// What became of ``SentReports``.
+package struct TakenReports: Sendable {
+    /// Whether the sender of each report is who it claims to be; reports of others are not stored.
+    package let areSenders: [Bool]
+    /// How many were stored.
+    ///
+    /// The other reports of genuine senders have no genuine handle, or their user is not tracked.
+    package let stored: Int64
+
+    /// Creates the result.
+    package init(areSenders: [Bool], stored: Int64) { (self.areSenders, self.stored) = (areSenders, stored) }
+}
+
 /// The limit of counting reports that wait.
 package enum PendingReports {
     /// The number of reports after which counting stops.
@@ -102,12 +115,13 @@ extension SQL {
         "SELECT count(*) FROM (SELECT FROM fanfare.reports_pending LIMIT \(PendingReports.limit)) AS p"
     )
 
-    /// Calls `fanfare.take_reports`: whether the sender of each report is who it claims to be.
+    /// Calls `fanfare.take_reports`.
     ///
     /// Binds: reports.
-    package static let takeReports = Statement<[Bool], SentReports>(
+    package static let takeReports = Statement<TakenReports, SentReports>(
         "take_reports",
-        "SELECT t.is_sender FROM fanfare.take_reports($1, $2, $3, $4, $5, $6, $7, $8, $9) AS t"
+        "SELECT t.is_sender, t.taken FROM fanfare.take_reports($1, $2, $3, $4, $5, $6, $7, $8, $9) AS t",
+        row: TakenReports.init
     )
 
     /// Calls `fanfare.report_key`; null for a device that is disabled.

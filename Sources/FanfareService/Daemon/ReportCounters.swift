@@ -5,6 +5,7 @@ internal import FanfareStages
 package struct ReportCounters: Sendable {
     private let stored: [String: Counter]
     private let refused: Counter
+    private let ignored: Counter
 
     /// Creates the counters; all series begin at zero.
     ///
@@ -16,6 +17,7 @@ package struct ReportCounters: Sendable {
             uniqueKeysWithValues: kinds.map { ($0, Counter(.reports, metrics, by: [("kind", $0)])) }
         )
         refused = Counter(.reportsRefused, metrics)
+        ignored = Counter(.reportsIgnored, metrics)
     }
 
     /// Counts one report of a device that is the one it claims to be.
@@ -25,4 +27,9 @@ package struct ReportCounters: Sendable {
 
     /// Counts one report with a void key.
     package func refuse() { refused.increment() }
+
+    /// Counts reports that were taken and not stored.
+    ///
+    /// - Parameter count: how many.
+    package func ignore(_ count: Int) { ignored.increment(by: count) }
 }

@@ -14,9 +14,9 @@ extension ToolDatabase {
     /// Stores reports of devices.
     ///
     /// - Parameter reports: the reports with their senders.
-    /// - Returns: whether the sender of each report is who it claims to be; reports of others are not stored.
+    /// - Returns: who was believed, and how many reports were stored.
     /// - Throws: ``ToolError`` for database errors.
-    package func take(_ reports: SentReports) async throws(ToolError) -> [Bool] {
-        try await rows(of: SQL.takeReports(reports)).first ?? []
+    package func take(_ reports: SentReports) async throws(ToolError) -> TakenReports {
+        try await rows(of: SQL.takeReports(reports)).first ?? TakenReports(areSenders: [], stored: 0)
     }
 }

@@ -8,7 +8,9 @@ extension ReportFunnelLine {
     /// - Returns: the table with a note.
     static func table(_ rows: [ReportFunnelRow]) -> String {
         let lines = lines(rows)
-        guard let first = lines.first else { return "no device has reported; only pushes of rules with report: true can be reported" }
+        guard let first = lines.first else {
+            return "no device has reported; only pushes of rules with report: true can be reported"
+        }
         let hasVariants = lines.contains { $0.variant != nil }
         var header = first.day == nil ? ["app", "rule"] : ["day"]
         if first.day != nil, first.eventID != nil { header.append("event") }
