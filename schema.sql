@@ -9325,10 +9325,12 @@ CREATE OR REPLACE FUNCTION fanfare.reports_on(event_id bigint, device_id bigint,
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN (
-        SELECT string_agg(DISTINCT k.kind, ', ')
-        FROM fanfare.deliveries_of(reports_on.event_id, ARRAY[reports_on.device_id], true) AS p
-        CROSS JOIN LATERAL unnest(fanfare.reports_of(p.batch_id, reports_on.event_id, reports_on.device_id)) AS k (kind)
-        WHERE p.rule_version = reports_on.rule_version);
+        SELECT string_agg(k.kind, ', ' ORDER BY k.place)
+        FROM (VALUES (1, 'received'), (2, 'shown'), (3, 'opened'), (4, 'action'), (5, 'dismissed')) AS k (place, kind)
+        WHERE k.kind = ANY (ARRAY(
+            SELECT unnest(fanfare.reports_of(p.batch_id, reports_on.event_id, reports_on.device_id))
+            FROM fanfare.deliveries_of(reports_on.event_id, ARRAY[reports_on.device_id], true) AS p
+            WHERE p.rule_version = reports_on.rule_version)));
 END
 $$;
 COMMENT ON FUNCTION fanfare.reports_on IS 'What a device reported of the pushes of an event and a rule version; null for nothing.';
@@ -10398,7 +10400,9 @@ BEGIN
             coalesce(c.reason, 'unknown'), p.closed_at,
             coalesce(CASE
                 WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text
-                WHEN p.code = 1 THEN fanfare.taken_back(p.event_id, p.rule_version, p.device_id)
+                WHEN p.code = 1 THEN coalesce(fanfare.taken_back(p.event_id, p.rule_version, p.device_id),
+                    'The provider accepted the push, and the device reported: '
+                        || nullif(array_to_string(fanfare.reports_of(p.id, p.event_id, p.device_id), ', '), '') || '.')
             END, c.meaning)
         FROM (
             SELECT l.id, coalesce(l.event_id, u.event_id) AS event_id, u.device_id, l.rule_version, l.target_id, l.attempt, l.closed_at, l.details,

@@ -215,10 +215,8 @@ struct PersonOverview {
         }
         let ago = FigureText.duration(Double(visit.now - at.microseconds) / 1e6)
         let accepted = last.outcome == "accepted"
-        let words =
-            accepted
-            ? "The last push was accepted by \(last.provider) \(ago) ago; only the device knows whether it was shown."
-            : "The last push, \(ago) ago: \(PushText.badge(last.outcome, last.reason).words). \(last.detail ?? "")"
+        let outcome = accepted ? "" : "\(PushText.badge(last.outcome, last.reason).words). "
+        let words = "The last push, \(ago) ago: \(outcome)\(last.detail ?? "")"
         let unwanted = unwanted
         let isWell = accepted && unwanted.isEmpty
         // Earlier pushes say nothing about a push that is pending.

@@ -27,7 +27,7 @@ import Testing
             let events = try await api.logged("order", 30)
             for event in events { try await api.batch(event, devices, [1, 1, 8]) }
             let page = try await browser.scan("/people?user=ann")
-            #expect(page.text.contains("The last push was accepted by apns") || page.text.contains("opted out"))
+            #expect(page.text.contains("ago: The provider accepted the push") || page.text.contains("opted out"))
             #expect(
                 page.text.contains("2 of 2 enabled") && page.text.contains("winter") && page.text.contains("offers")
             )
