@@ -4070,8 +4070,8 @@ BEGIN
     IF btrim(forget_user.user_id, E' \t\r\n') = '' THEN
         RAISE EXCEPTION 'the user''s id is empty' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with.';
     END IF;
-    -- Locked in the order in which take_reports and fold_reports lock them. What these store of the devices is deleted below:
-    -- they commit first, or find no device.
+    -- Locked in the order in which take_reports locks them. What it and fold_reports store of the devices is deleted below: they
+    -- commit first, or find no device.
     PERFORM FROM fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
     ORDER BY d.id FOR UPDATE;
@@ -7156,6 +7156,8 @@ BEGIN
         WHERE x.state = 'running' AND x.held_gate_id IS NOT NULL AND x.verdict IS NULL
         ORDER BY x.id FOR NO KEY UPDATE OF c SKIP LOCKED
     LOOP
+        -- An operator may have decided between the snapshot and the lock.
+        CONTINUE WHEN NOT EXISTS (SELECT FROM fanfare.runs AS x WHERE x.id = o.id AND x.state = 'running' AND x.verdict IS NULL);
         SELECT coalesce(sum(t.deliveries) FILTER (WHERE fanfare.is_failure(t.outcome)), 0),
             coalesce(sum(t.deliveries) FILTER (WHERE fanfare.is_answer(t.outcome)), 0)
         INTO failed, answered
@@ -7378,23 +7380,30 @@ DECLARE
     waiting CONSTANT fanfare.runs[] := ARRAY(
         SELECT o FROM fanfare.runs AS o
         WHERE o.campaign_id = override_experiment.campaign_id AND fanfare.is_undecided(o)
+            -- Until the sample is judged, only a winner ends the experiment: resuming twice must not.
+            AND (o.verdict IS NOT NULL OR override_experiment.winner IS NOT NULL)
             AND EXISTS (SELECT FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id)
             AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = o.event_id)
         ORDER BY o.id);
-    names CONSTANT text[] := ARRAY(
-        SELECT v.variant ->> 'name' FROM fanfare.campaigns AS c
-        CROSS JOIN LATERAL jsonb_array_elements(c.definition::jsonb -> 'variants') AS v (variant) WHERE c.id = override_experiment.campaign_id);
+    names text[];
     is_settled boolean := false;
     o fanfare.runs;
 BEGIN
     IF override_experiment.winner IS NOT NULL AND waiting = '{}' THEN
         RAISE EXCEPTION 'no experiment of the campaign waits to be decided' USING ERRCODE = '55000',
             HINT = 'An experiment waits from when its audience is planned until it is decided; fanfare.campaign_runs shows it.';
-    ELSIF override_experiment.winner IS NOT NULL AND override_experiment.winner <> ALL (names) THEN
-        RAISE EXCEPTION 'the campaign has no variant %', override_experiment.winner USING ERRCODE = '22023',
-            HINT = 'Its variants are ' || array_to_string(names, ', ') || '.';
     END IF;
     FOREACH o IN ARRAY waiting LOOP
+        -- Those that the sample got: the campaign may have others by now.
+        names := ARRAY(
+            SELECT v.variant ->> 'name'
+            FROM jsonb_array_elements(coalesce(
+                (SELECT r.definition::jsonb FROM fanfare.rule_versions AS r WHERE r.id = fanfare.experiment_version(o.id)),
+                (SELECT c.definition::jsonb FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id)) -> 'variants') AS v (variant));
+        IF override_experiment.winner IS NOT NULL AND override_experiment.winner <> ALL (names) THEN
+            RAISE EXCEPTION 'the campaign has no variant %', override_experiment.winner USING ERRCODE = '22023',
+                HINT = format('The variants of its run %s are %s.', o.id, array_to_string(names, ', '));
+        END IF;
         is_settled := fanfare.settle_experiment(o.id, override_experiment.winner, coalesce(o.figures, '{}') || '{"decided_by": "operator"}') OR is_settled;
     END LOOP;
     RETURN is_settled;
@@ -8749,8 +8758,7 @@ COMMENT ON FUNCTION fanfare.when_result IS
 
 -- The rows of the view deliveries for one event and a few devices, with more columns. Each kind of batch is found
 -- through its own index. A broadcast of 10,000,000 has 10,000 batches, and the device-id span of only a few contains a
--- given device; a batch of many events is found by its spans and its marks. Only the daily partitions that may have
--- rows are read. Unsent batches of many events are scanned: this is the only part that grows with the backlog.
+-- given device; a batch of many events is found by its spans and its marks. Unsent batches of many events are scanned: this is the only part that grows with the backlog.
 CREATE OR REPLACE FUNCTION fanfare.deliveries_of(event_id bigint, devices bigint[], only_claimed boolean)
 RETURNS TABLE (rule_version int, target_id smallint, device_id bigint, attempt smallint, code int, at timestamptz, batch_id bigint,
     not_before timestamptz, is_owned boolean, gate_id int, due_at timestamptz, lane smallint, details jsonb)
@@ -10694,6 +10702,13 @@ WHERE EXISTS (SELECT FROM fanfare.feedback_hooks AS h WHERE 1000 + $4 = ANY (h.c
 $$;
 COMMENT ON FUNCTION fanfare.note_report IS 'Stores a report for the feedback hooks that want it, if there are any.';
 
+CREATE OR REPLACE FUNCTION fanfare.may_have_arrived(code int) RETURNS boolean LANGUAGE sql IMMUTABLE
+BEGIN ATOMIC
+    -- A provider may deliver a push although its response was an error, or was lost. Of these outcomes nothing was sent.
+    SELECT code BETWEEN 1 AND 3 OR code BETWEEN 32 AND 63 AND code NOT IN (41, 47, 48);
+END;
+COMMENT ON FUNCTION fanfare.may_have_arrived IS 'Whether a push with this outcome may have reached the device.';
+
 -- A batch that waits behind a gate, or for a later time, was not sent. One that could be claimed now may be: the daemon that
 -- sent it was killed.
 CREATE OR REPLACE FUNCTION fanfare.may_be_sent(is_owned boolean, not_before timestamptz, gate_id int) RETURNS boolean LANGUAGE sql STABLE
@@ -10841,8 +10856,7 @@ BEGIN
             was_sent := EXISTS (
                 SELECT FROM fanfare.deliveries_of(a.event_id, ARRAY[a.device_id], true) AS x
                 WHERE x.rule_version = a.rule_version AND coalesce(x.at > clock_timestamp() - interval '7 days', true)
-                    AND (x.code BETWEEN 1 AND 3 OR x.code BETWEEN 32 AND 63
-                        OR x.code = 0 AND fanfare.may_be_sent(x.is_owned, x.not_before, x.gate_id)));
+                    AND (fanfare.may_have_arrived(x.code) OR x.code = 0 AND fanfare.may_be_sent(x.is_owned, x.not_before, x.gate_id)));
         END IF;
         IF was_sent THEN
             PERFORM fanfare.take_action(a.event_id, a.device_id, a.rule_version, a.variant, a.action, a.at, a.reply);
@@ -10964,18 +10978,20 @@ BEGIN
             JOIN wanted AS w ON w.event_id = u.event_id AND w.device_id = u.device_id AND w.rule_version = s.rule_version
         ),
         tried AS (
-            SELECT m.*, count(*) OVER (PARTITION BY m.event_id, m.device_id, m.rule_version) AS batches
+            SELECT m.*, count(*) OVER w AS batches, min(m.created_at) OVER w AS planned_at
             FROM members AS m
-            WHERE (octet_length(m.outcomes) = 0 OR get_byte(m.outcomes, m.position - 1) < 4 OR get_byte(m.outcomes, m.position - 1) BETWEEN 32 AND 63)
+            WHERE (octet_length(m.outcomes) = 0 OR get_byte(m.outcomes, m.position - 1) = 0
+                    OR fanfare.may_have_arrived(get_byte(m.outcomes, m.position - 1)))
                 AND NOT (has_untracked AND EXISTS (
                     SELECT FROM fanfare.devices AS d JOIN fanfare.untracked_users AS u ON u.app_id = d.app_id AND u.user_id = d.user_id
                     WHERE d.id = m.device_id))
+            WINDOW w AS (PARTITION BY m.event_id, m.device_id, m.rule_version)
         ),
         -- A delivery that was retried counts once: in the batch that has its first report.
         found AS (
             SELECT DISTINCT ON (t.event_id, t.device_id, t.rule_version)
                 t.id, t.only_event, t.size, t.position - 1 AS position, t.rule_version,
-                t.variant, t.kinds, t.event_id, t.device_id, t.created_at, t.at
+                t.variant, t.kinds, t.event_id, t.device_id, t.planned_at, t.at
             FROM tried AS t
             ORDER BY t.event_id, t.device_id, t.rule_version, CASE WHEN t.batches > 1 THEN EXISTS (
                 SELECT FROM fanfare.report_log AS x WHERE x.day = fanfare.ring_day(t.id) AND x.batch_id = t.id
@@ -10983,7 +10999,8 @@ BEGIN
                         get_bit(x.acted, t.position - 1), get_bit(x.dismissed, t.position - 1)))
                 ELSE false END DESC, t.id DESC
         ),
-        -- A device that is forgotten in the meantime leaves nothing. Locked in the order in which forget_user locks them.
+        -- A device that is being forgotten leaves nothing. It is skipped, because a transaction that forgets many users locks
+        -- their devices in another order.
         kept AS MATERIALIZED (
             SELECT d.id, d.user_id FROM fanfare.devices AS d
             WHERE d.id = ANY (ARRAY(
@@ -10991,7 +11008,7 @@ BEGIN
                 WHERE f.kinds & 3 > 0 AND NOT EXISTS (SELECT FROM fanfare.reporting_devices AS r WHERE r.device_id = f.device_id)
                     OR f.kinds & 12 > 0 AND EXISTS (
                         SELECT FROM fanfare.rule_versions AS v WHERE v.id = f.rule_version AND v.conversion_event IS NOT NULL)))
-            ORDER BY d.id FOR KEY SHARE
+            ORDER BY d.id FOR KEY SHARE SKIP LOCKED
         ),
         able AS (
             INSERT INTO fanfare.reporting_devices (device_id)
@@ -11001,7 +11018,7 @@ BEGIN
         touched AS (
             INSERT INTO fanfare.touches (app_id, path_id, person, event_id, rule_version, variant, planned_at, until)
             SELECT DISTINCT ON (p.id, x.person, f.event_id, f.rule_version)
-                v.app_id, p.id, x.person, f.event_id, f.rule_version, f.variant, f.created_at, f.at + CASE WHEN EXISTS (
+                v.app_id, p.id, x.person, f.event_id, f.rule_version, f.variant, f.planned_at, f.at + CASE WHEN EXISTS (
                     SELECT FROM fanfare.policies AS y WHERE y.app_id = v.app_id AND y.definition ->> 'report_devices' = 'false')
                 THEN least(v.conversion_within, interval '7 days') ELSE v.conversion_within END
             FROM found AS f
@@ -11484,7 +11501,7 @@ SELECT jsonb_build_object(
             || jsonb_build_object('topics', (SELECT coalesce(jsonb_agg(t.name ORDER BY t.name), '[]')
                 FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id WHERE s.device_id = d.id),
                 'retracted', (SELECT to_jsonb(x.ids) FROM fanfare.retracted_devices AS x WHERE x.device_id = d.id),
-                'first_report', (SELECT x.since FROM fanfare.reporting_devices AS x WHERE x.device_id = d.id))
+                'first_receipt', (SELECT x.since FROM fanfare.reporting_devices AS x WHERE x.device_id = d.id))
             ORDER BY d.id), '[]') FROM devices AS d),
     'preferences', (SELECT coalesce(jsonb_agg(to_jsonb(p) - '{app_id,user_id,xid}'::text[] ORDER BY p.category), '[]') FROM fanfare.preferences AS p
         WHERE p.app_id = (SELECT app.id FROM app) AND p.user_id = $2),

@@ -115,7 +115,7 @@ struct ExperimentDecision: Equatable {
     /// Returns the sample's figures and the verdict as text for operators.
     private static func text(_ arms: [ExperimentArm], _ verdict: ExperimentVerdict) -> String {
         guard arms.contains(where: { $0.count.recipients > 0 }) else {
-            return "nobody counts yet; with by: opened, only people whose devices report the receipt do"
+            return "no person counts yet; with by: opened, people count once a device of theirs has reported a receipt"
         }
         let figures = arms.map { "\($0.name) \($0.count.successes) of \($0.count.recipients)" }
         return "\(figures.joined(separator: ", ")): \(verdict)"

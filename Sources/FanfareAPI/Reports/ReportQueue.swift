@@ -99,7 +99,7 @@ actor ReportQueue {
             for request in batch {
                 let isSender = place < areSenders.count && areSenders[place]
                 for report in request.reports {
-                    if isSender { counters.store("\(report.kind)") } else { counters.refuse() }
+                    if isSender { counters.take("\(report.kind)") } else { counters.refuse() }
                 }
                 request.done.resume(returning: isSender)
                 place += request.reports.count

@@ -229,7 +229,7 @@ extension ConfirmPage {
             warning: whyNot == nil ? warning : nil,
             action: form.action,
             kept: [HiddenField(name: "shown", value: Self.standing(summary))],
-            winner: change == .resume && isUndecided ? Self.winners(summary) : nil,
+            winner: change == .resume && isUndecided && !standing.isPaused ? Self.winners(summary) : nil,
             seal: form.seal,
             verb: change.verb,
             isDangerous: change == .abort,
@@ -244,12 +244,15 @@ extension ConfirmPage {
     private static func winners(_ summary: CampaignSummary) -> FilterField {
         let variants = summary.campaign.inForce?["variants"]?.arrayValue ?? []
         let names = variants.compactMap { $0["name"]?.stringValue }
-        let each = Choice(value: "", label: "each user their own variant", isChosen: true)
+        // Before the sample is evaluated, only a winner ends the experiment.
+        let each =
+            summary.canary?.verdict == nil
+            ? [] : [Choice(value: "", label: "each user their own variant", isChosen: true)]
         return FilterField(
             choice: ChoiceField(
                 name: "winner",
                 label: "Variant for the rest",
-                choices: [each] + names.map { Choice(value: $0, label: $0, isChosen: false) }
+                choices: each + names.map { Choice(value: $0, label: $0, isChosen: false) }
             )
         )
     }

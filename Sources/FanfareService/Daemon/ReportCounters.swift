@@ -3,7 +3,7 @@ internal import FanfareStages
 
 /// The counters of what devices report to this daemon.
 package struct ReportCounters: Sendable {
-    private let stored: [String: Counter]
+    private let taken: [String: Counter]
     private let refused: Counter
     private let ignored: Counter
 
@@ -13,7 +13,7 @@ package struct ReportCounters: Sendable {
     ///   - metrics: the factory of the counters.
     ///   - kinds: the names of the kinds of reports.
     package init(_ metrics: any MetricsFactory, kinds: [String]) {
-        stored = Dictionary(
+        taken = Dictionary(
             uniqueKeysWithValues: kinds.map { ($0, Counter(.reports, metrics, by: [("kind", $0)])) }
         )
         refused = Counter(.reportsRefused, metrics)
@@ -23,7 +23,7 @@ package struct ReportCounters: Sendable {
     /// Counts one report of a device that is the one it claims to be.
     ///
     /// - Parameter kind: the name of its kind.
-    package func store(_ kind: String) { stored[kind]?.increment() }
+    package func take(_ kind: String) { taken[kind]?.increment() }
 
     /// Counts one report with a void key.
     package func refuse() { refused.increment() }

@@ -166,9 +166,9 @@ struct ExperimentTests {
     @Test func aWinnerCanBeChosenWhileTheSampleIsJudged() throws {
         _ = try start(devices: 400)
         #expect(try run("verdict") == nil && held() == "held")
-        #expect(throws: PostgresError.self) {
-            try world.connection.query("SELECT fanfare.resume_campaign('shop', 'sale', 'c')")
-        }
+        #expect(try world.connection.text("SELECT fanfare.resume_campaign('shop', 'sale')") == "f")
+        #expect(try held() == "held", "resuming twice does not end it")
+        #expect(world.connection.refusal("SELECT fanfare.resume_campaign('shop', 'sale', 'c')")?.sqlState == "22023")
         #expect(try world.connection.text("SELECT fanfare.resume_campaign('shop', 'sale', 'b')") == "t")
         #expect(try run("winner") == "b" && held() == "open" && waiting() == ["b"])
         try world.schedule(at: "now() + interval '21 minutes'")
@@ -176,14 +176,26 @@ struct ExperimentTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)
     }
 
-    @Test func aWinnerIsAVariantAlsoIfNobodyWaits() throws {
+    @Test func aWinnerIsAVariantAlsoIfNoRecipientWaits() throws {
         _ = try start(devices: 400)
         try world.schedule(at: "now() + interval '21 minutes'")
         try world.connection.execute("DELETE FROM fanfare.batches")
-        #expect(throws: PostgresError.self) {
-            try world.connection.query("SELECT fanfare.resume_campaign('shop', 'sale', 'c')")
-        }
+        #expect(world.connection.refusal("SELECT fanfare.resume_campaign('shop', 'sale', 'c')")?.sqlState == "22023")
         #expect(try run("winner") == nil)
+    }
+
+    /// The campaign may have got other variants while the others wait.
+    @Test func theWinnerIsOneOfTheSample() throws {
+        _ = try start(devices: 400)
+        try world.schedule(at: "now() + interval '21 minutes'")
+        try world.put(
+            campaign: "sale",
+            #"\#(Self.experiment), "report": true, "variants": [{"name": "c"}, {"name": "d"}]"#
+        )
+        try world.schedule()
+        #expect(world.connection.refusal("SELECT fanfare.resume_campaign('shop', 'sale', 'c')")?.sqlState == "22023")
+        #expect(try world.connection.text("SELECT fanfare.resume_campaign('shop', 'sale', 'a')") == "t")
+        #expect(try run("winner") == "a" && waiting() == ["a"])
     }
 
     /// A schedule may start the next run while the first one waits.

@@ -134,8 +134,24 @@ struct ReportTests {
             #expect(try world.reportCounts() == [])
             #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 0)
         }
+        // Quiet hours held it, which is an attempt of its own in the log.
+        try world.connection.execute(
+            "UPDATE fanfare.batches SET not_before = now() + interval '1 hour', gate_id = 0, attempt = 2"
+        )
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, event_id, created_at, first_device, last_device,
+                rule_version, device_ids, outcomes)
+            SELECT fanfare.ring_day(b.id), b.lane, b.target_id, 1, b.id - 1, b.event_id, b.created_at, \(ann), \(ann), b.rule_version, b.device_ids,
+                set_byte('\\x00'::bytea, 0, 47) FROM fanfare.batches AS b
+            """
+        )
+        try world.report(2, of: ann, event: event)
+        try world.report(3, of: ann, event: event, action: "yes")
+        #expect(try world.reportCounts() == [])
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 0)
         // The daemon that sent it was killed, and its batch was released.
-        try world.connection.execute("UPDATE fanfare.gates SET state = 'open'")
+        try world.connection.execute("UPDATE fanfare.batches SET not_before = now()")
         try world.report(3, of: ann, event: event, action: "yes")
         #expect(try world.reportCounts() == ["3:1"])
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 1)

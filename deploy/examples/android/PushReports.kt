@@ -55,7 +55,7 @@ object PushReports {
     /** Forgets key and reports, when the user signs out. */
     @Synchronized
     fun clear(context: Context) {
-        kept(context).edit().clear().putInt("run", kept(context).getInt("run", 0)).commit()
+        kept(context).edit().remove("key").remove("reports").commit()
     }
 
     /**
@@ -104,7 +104,7 @@ object PushReports {
 
     fun attempts(context: Context) = kept(context).getInt("attempts", 0)
 
-    /** Returns how long the pause still lasts. A longer one than a day is of a clock that was wrong. */
+    /** Returns how long the pause still lasts. A pause of more than a day comes from a wrong clock, and is ignored. */
     fun pauseLeft(context: Context): Long {
         val left = kept(context).getLong("not-before", 0) - System.currentTimeMillis()
         return if (left in 1..DAY_MS) left else 0
