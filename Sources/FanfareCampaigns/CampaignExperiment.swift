@@ -5,7 +5,7 @@ internal import FanfareProviders
 package struct CampaignExperiment: Equatable, Sendable {
     /// What is compared.
     package enum Measure: String, Sendable {
-        /// The share of people who opened the push, among those whose devices can report.
+        /// The share of people who opened the push, among those whose devices report receipts.
         case opened
         /// The share of people with an event of the rule's `conversion` type.
         case converted

@@ -53,6 +53,9 @@ extension CampaignExplanation {
             )
         }
         if let experiment, !experiment.isTooSmall { lines.append(experiment.line) }
+        if campaign.experiment?.measure == .opened {
+            lines.append("people count once a device of theirs has reported a receipt: `received` or `shown`")
+        }
         if let first = forecast?.firstAt, let last = forecast?.lastAt, let seconds = forecast?.seconds {
             let isLimited = forecast?.isLimited ?? false
             let end = isLimited ? "last" : "last due"

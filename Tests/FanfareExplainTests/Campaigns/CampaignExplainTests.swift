@@ -146,6 +146,26 @@ import Testing
         #expect(text.contains("warning: 20 of 50 devices would still wait when their ttl of 20s is over, and expire"))
     }
 
+    /// The smallest variant of a fifth of 100 devices gets 5 of them: 20, divided 3 to 1.
+    @Test func whatAnExperimentCanFindIsSaidBefore() async throws {
+        let world = try World()
+        try world.devices(100, in: nil)
+        let experiment =
+            #""report": true, "variants": [{"name": "a", "weight": 3}, {"name": "b"}], "experiment": {"share": "20%"}"#
+        try world.put(campaign: "sale", schedule: #"{"cron": "0 9 * * *"}"#, experiment)
+        try world.schedule(at: "'2026-06-01 00:00Z'")
+        let explanation = try await explain("sale", at: "2026-06-01 08:00Z")
+        #expect(explanation.experiment?.smallestArm == 5 && explanation.experiment?.isTooSmall == true)
+        let text = explanation.text
+        #expect(text.contains("the experiment names no winner: about 5 devices get its smallest variant"), "\(text)")
+        #expect(text.contains("people count once a device of theirs has reported a receipt"))
+        let definition = explanation.campaign
+        let large = try #require(ExperimentForecast(devices: 1_000_000, definition))
+        #expect(large.smallestArm == 50_000 && !large.isTooSmall)
+        let increase = try #require(large.steps.first { $0.base == 0.05 }?.increase)
+        #expect(increase > 0.002 && increase < 0.01)
+    }
+
     @Test func theAppsPolicyHoldsToo() async throws {
         let world = try World()
         try world.devices(40, in: nil)
