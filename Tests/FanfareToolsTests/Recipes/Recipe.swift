@@ -61,9 +61,14 @@ struct RecipeKitchen {
             environment: environment,
             directory: folder
         )
-        let listening = try #require(await line(with: "HTTP API listening", in: daemon.errors))
-        let address = try #require(listening.firstMatch(of: /"listen":"([^"]+)"/)).1
-        #expect(await line(with: #""msg":"ready""#, in: daemon.errors) != nil)
+        // Either comes first.
+        var (listening, isReady) = (String?.none, false)
+        for await line in daemon.errors {
+            if line.contains("HTTP API listening") { listening = line }
+            isReady = isReady || line.contains(#""msg":"ready""#)
+            if listening != nil, isReady { break }
+        }
+        let address = try #require(listening?.firstMatch(of: /"listen":"([^"]+)"/)).1
         do {
             let kitchen = RecipeKitchen(
                 sandbox: sandbox,
