@@ -357,7 +357,10 @@ struct ConversionQueryTests {
         try world.report(2, of: ann, event: event, handle: "fanfare.report_handle(\(event), \(version), 0)")
         try world.foldReports()
         try world.connection.execute(
-            "INSERT INTO public.orders VALUES ('ann', now(), 5), ('bob', now(), 7), (NULL, now(), 8)"
+            """
+            INSERT INTO public.orders VALUES ('ann', now(), 5), ('bob', now(), 7), (NULL, now(), 8),
+                ('cyd', 'infinity', 1), ('cyd', '294276-12-31', 1)
+            """
         )
         for _ in 0..<3 { try read() }
         let counts = "SELECT devices || ' ' || trim_scale(value) FROM fanfare.report_counts WHERE kind = 5"

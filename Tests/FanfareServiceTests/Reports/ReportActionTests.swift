@@ -143,12 +143,13 @@ struct ReportActionTests {
         )
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions WHERE text IS NOT NULL") == 0)
         #expect(try world.connection.text("SELECT payload ->> 'text' FROM fanfare.outbox") == "x")
-        // Eight days later: the rows move to the day of their ids.
+        // Eight days later: the rows move to the day of their ids. The batch was held for four days before it was sent.
         let past = "(((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 8)::bigint << 32)"
+        let held = "(((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 12)::bigint << 32)"
         try world.connection.execute(
             """
-            UPDATE fanfare.batch_log SET id = \(past) + 7, day = fanfare.ring_day(\(past)), closed_at = now() - interval '8 days';
-            UPDATE fanfare.report_log SET batch_id = \(past) + 7, day = fanfare.ring_day(\(past));
+            UPDATE fanfare.batch_log SET id = \(held) + 7, day = fanfare.ring_day(\(held)), closed_at = now() - interval '8 days';
+            UPDATE fanfare.report_log SET batch_id = \(held) + 7, day = fanfare.ring_day(\(held));
             UPDATE fanfare.report_actions SET event_id = \(past) + 9, day = fanfare.ring_day(\(past));
             """
         )

@@ -34,7 +34,7 @@ import org.json.JSONObject
 
 /**
  * Sends the Firebase installation id (FID) to your backend (PUT /push/device, as in server.mjs), and shows pushes while
- * the app is open. Needs firebase-messaging 25.1.2 or newer.
+ * the app is open. Needs firebase-messaging 25.1.2 or newer, and minSdk 26.
  *
  * In the manifest:
  *
