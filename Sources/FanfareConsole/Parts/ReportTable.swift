@@ -47,7 +47,7 @@ extension ReportTable {
             kinds: ["People", "Opened", "Converted", "Lift in points"],
             rows: rows.map(ReportLine.init),
             note:
-                "\(FigureText.counted(silent, "person", "people")) without a device that can report are left out of those who opened. "
+                "\(FigureText.counted(silent, "person", "people")) without a device that reports receipts are left out of those who opened. "
                 + "The lift is against the holdout, with its interval of 95 %."
         )
     }

@@ -8,13 +8,16 @@ public struct LiftRow: Sendable {
     public let rule: String
     /// The variant; `holdout` for those who got nothing, nil for a rule without variants.
     public let variant: String?
-    /// The people for whom the push was decided: it was sent, suppressed for them, or held out.
+    /// The number of people whose delivery ended after Fanfare had checked the holdout.
+    ///
+    /// It ended with the provider's response, or as held out, opted out or capped, for example. Deliveries that were
+    /// cancelled, expired or disabled before are not counted.
     public let people: Int64
-    /// The people without a device that can report.
+    /// The number of these people who have no device that reports receipts.
     public let notReporting: Int64
-    /// The people who opened the push, on a device that can report.
+    /// The number of people who opened the push, of those with a device that reports receipts.
     public let opened: Int64
-    /// The people who converted; nil if the rule has no conversion.
+    /// The number of people who converted; nil if the rule has no conversion.
     public let converted: Int64?
     /// The share of the people who converted, from 0 to 1.
     public let rate: Double?

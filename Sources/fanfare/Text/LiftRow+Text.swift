@@ -20,7 +20,7 @@ extension LiftRow {
         let silent = rows.reduce(0) { $0 + $1.notReporting }
         return """
             \(table.text)
-            \(silent) people have no device that can report; `opened` leaves them out. The lift is in percentage points against the \
+            \(silent) people have no device that reports receipts; `opened` leaves them out. The lift is in percentage points against the \
             holdout, with its interval of 95%.
             """
     }

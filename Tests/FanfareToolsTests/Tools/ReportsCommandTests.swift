@@ -76,7 +76,7 @@ import Testing
             lines == [
                 "RULE|VARIANT|PEOPLE|OPENED|CONVERTED|LIFT|INTERVAL",
                 "ab|holdout|1000|0 of 600|50 (5.00%)|-|-", "ab|-|9000|81 of 5400|441 (4.90%)|-0.10|-1.50 to 1.31",
-                "4000 people have no device that can report; `opened` leaves them out. The lift is in percentage points against the "
+                "4000 people have no device that reports receipts; `opened` leaves them out. The lift is in percentage points against the "
                     + "holdout, with its interval of 95%.",
             ]
         )
