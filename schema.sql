@@ -7276,7 +7276,8 @@ BEGIN
     WHERE x.id = o.id;
     PERFORM fanfare.begin_ramp(c.rule_id);
     -- Another run of the campaign may wait, too.
-    DELETE FROM fanfare.alarms AS x WHERE NOT EXISTS (SELECT FROM fanfare.runs AS y WHERE y.campaign_id = c.id AND y.looks > 0 AND fanfare.is_undecided(y))
+    DELETE FROM fanfare.alarms AS x
+    WHERE NOT EXISTS (SELECT FROM fanfare.runs AS y WHERE y.campaign_id = c.id AND y.state = 'running' AND y.look_at IS NOT NULL)
         AND x.name = 'experiment/' || (SELECT a.name FROM fanfare.apps AS a WHERE a.id = c.app_id) || '/' || c.name;
     RETURN true;
 END
@@ -10803,18 +10804,21 @@ BEGIN
         WITH given AS MATERIALIZED (
             SELECT * FROM unnest(apps, devices, keys, users, handles, kinds, actions, ats, texts) WITH ORDINALITY
                 AS g (app, device_id, key, user_id, handle, kind, action, at, reply, number)
+        ), keys AS MATERIALIZED (
+            SELECT k.id, k.inner_pad, k.outer_pad FROM fanfare.report_keys AS k
+            WHERE coalesce(k.retired_at > statement_timestamp() - interval '90 days', true)
         ), senders AS MATERIALIZED (
             SELECT s.app, s.device_id, s.key, s.user_id, d.app_id, d.user_id AS person, d.id IS NOT NULL AND d.disabled_at IS NULL AND CASE
                     WHEN s.user_id <> '' THEN d.user_id IS NOT DISTINCT FROM s.user_id
                     ELSE s.key IN (SELECT fanfare.report_key_bytes(k.inner_pad, k.outer_pad, d.id, coalesce(d.reachable_since, d.registered_at))
-                        FROM fanfare.report_keys AS k WHERE coalesce(k.retired_at > statement_timestamp() - interval '90 days', true)) END AS is_sender,
+                        FROM keys AS k) END AS is_sender,
                 EXISTS (SELECT FROM fanfare.untracked_users AS u WHERE u.app_id = d.app_id AND u.user_id = d.user_id) AS is_untracked
             FROM (SELECT DISTINCT g.app, g.device_id, g.key, g.user_id FROM given AS g) AS s
             LEFT JOIN fanfare.devices AS d ON d.id = s.device_id AND d.app_id = (SELECT x.id FROM fanfare.apps AS x WHERE x.name = s.app)
         ), made AS MATERIALIZED (
             SELECT h.handle, p.event_id, p.rule_version, get_byte(h.handle, 13) AS variant, r.app_id
             FROM (SELECT DISTINCT g.handle FROM given AS g WHERE octet_length(g.handle) = 24) AS h
-            JOIN fanfare.report_keys AS k ON k.id = get_byte(h.handle, 0) AND coalesce(k.retired_at > statement_timestamp() - interval '90 days', true)
+            JOIN keys AS k ON k.id = get_byte(h.handle, 0)
                 AND substr(fanfare.report_mac(k.inner_pad, k.outer_pad, decode('68', 'hex') || substr(h.handle, 1, 14)), 1, 10) = substr(h.handle, 15)
             CROSS JOIN LATERAL (
                 SELECT ('x' || encode(substr(h.handle, 2, 8), 'hex'))::bit(64)::bigint AS event_id,
@@ -11308,10 +11312,10 @@ GRANT EXECUTE ON FUNCTION fanfare.funnel TO fanfare_reader;
 -- were sent in a period. A person is a user, or a device without one, and counts once. Users without tracking are left
 -- out.
 --
---   people     those whose push was decided: sent, or not sent for a reason that is looked at after the holdout
+--   people     those whose delivery ended after the holdout was checked
 --   reporting  those with a device that reports receipts, if it accepted the push or was held out: one that reported the
---              receipt of this push or of an earlier one. A device that reports only what is opened is left out: such
---              devices would be those to which a variant was interesting
+--              receipt of this push or of an earlier one. Devices that report only opens are left out, because a better
+--              variant makes more of them report
 --   opened     those of `reporting` who opened the push or chose an action
 --   converted  those of `people` with a conversion within the rule's window from when the push was planned
 --

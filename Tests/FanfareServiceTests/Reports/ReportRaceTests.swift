@@ -77,7 +77,6 @@ struct ReportRaceTests {
 
     /// Rates belong to people, so they are locked in the order of people and not of events.
     @Test func actionsOfTheSamePeopleInAnotherOrderDoNotDeadlock() throws {
-        let first = try TestDatabase.current.connect()
         // Holds the second of the first call's two locks back.
         let gate = try TestDatabase.current.connect()
         try gate.execute(
@@ -93,30 +92,28 @@ struct ReportRaceTests {
         one.join()
         two.join()
         #expect(refusals.map { $0.withLock(\.self) } == [nil, nil])
-        #expect(try first.number("SELECT count(*) FROM fanfare.report_actions") == 4)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 4)
+    }
+
+    /// Runs one statement in an open transaction and begins another in a second session; then the first one commits.
+    private func run(_ first: String, thenInAnotherSession second: String) throws {
+        let other = try TestDatabase.current.connect()
+        try other.execute("BEGIN; " + first)
+        let refusal = Locked<String?>(nil)
+        let thread = try begin(second, refusal)
+        try other.execute("COMMIT")
+        thread.join()
+        #expect(refusal.withLock(\.self) == nil)
     }
 
     @Test func nothingRemainsOfAnActionThatIsStoredWhileItsUserIsForgotten() throws {
-        let other = try TestDatabase.current.connect()
-        try other.execute("BEGIN; " + actions("reply", of: [ann, bob]))
-        let refusal = Locked<String?>(nil)
-        let forgetting = try begin("SELECT fanfare.forget_user('shop', 'ann')", refusal)
-        try other.execute("COMMIT")
-        forgetting.join()
-        #expect(refusal.withLock(\.self) == nil)
+        try run(actions("reply", of: [ann, bob]), thenInAnotherSession: "SELECT fanfare.forget_user('shop', 'ann')")
         #expect(try world.connection.column("SELECT device_id FROM fanfare.report_actions") == ["\(bob)"])
         #expect(try world.connection.column("SELECT user_id FROM fanfare.report_rates") == ["bob"])
     }
 
     @Test func anActionOfAUserWhoIsBeingForgottenIsNotStored() throws {
-        let call = try actions("reply", of: [ann, bob])
-        let other = try TestDatabase.current.connect()
-        try other.execute("BEGIN; SELECT fanfare.forget_user('shop', 'ann')")
-        let refusal = Locked<String?>(nil)
-        let reporting = try begin(call, refusal)
-        try other.execute("COMMIT")
-        reporting.join()
-        #expect(refusal.withLock(\.self) == nil)
+        try run("SELECT fanfare.forget_user('shop', 'ann')", thenInAnotherSession: actions("reply", of: [ann, bob]))
         #expect(try world.connection.column("SELECT device_id FROM fanfare.report_actions") == ["\(bob)"])
         #expect(try world.connection.column("SELECT user_id FROM fanfare.report_rates") == ["bob"])
     }
@@ -138,13 +135,7 @@ struct ReportRaceTests {
 
     @Test func aFoldLeavesOutAUserWhoIsBeingForgotten() throws {
         try world.report(0, of: ann, event: events[0])
-        let other = try TestDatabase.current.connect()
-        try other.execute("BEGIN; SELECT fanfare.forget_user('shop', 'ann')")
-        let refusal = Locked<String?>(nil)
-        let folding = try begin("SELECT fanfare.fold_reports()", refusal)
-        try other.execute("COMMIT")
-        folding.join()
-        #expect(refusal.withLock(\.self) == nil)
+        try run("SELECT fanfare.forget_user('shop', 'ann')", thenInAnotherSession: "SELECT fanfare.fold_reports()")
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.reporting_devices") == 0)
     }
 }

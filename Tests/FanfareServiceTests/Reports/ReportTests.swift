@@ -19,6 +19,17 @@ struct ReportTests {
         return event
     }
 
+    /// Makes the retry of the only batch in the log, which the provider accepts.
+    private func acceptRetry(of event: Int64, on world: World) throws {
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, device_ids)
+            SELECT id, \(event), rule_version, target_id, lane, 2, device_ids FROM fanfare.batch_log
+            """
+        )
+        try world.answer()
+    }
+
     @Test func aReportCountsOnceForEachDeviceAndKind() throws {
         let world = try World()
         let ann = try world.device("aa10", user: "ann")
@@ -71,13 +82,7 @@ struct ReportTests {
         let event = try world.emit("chat", #"{"u": "ann"}"#)
         try world.plan()
         try world.answer("35")
-        try world.connection.execute(
-            """
-            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, device_ids)
-            SELECT id, \(event), rule_version, target_id, lane, 2, device_ids FROM fanfare.batch_log
-            """
-        )
-        try world.answer()
+        try acceptRetry(of: event, on: world)
         try world.report(2, of: ann, event: event)
         try world.foldReports()
         let attempts = "SELECT attempt FROM fanfare.deliveries WHERE 'opened' = ANY (reports)"
@@ -100,13 +105,7 @@ struct ReportTests {
         for kind in [0, 2] { try world.report(kind, of: ann, event: event) }
         try world.foldReports()
         try world.answer("39")
-        try world.connection.execute(
-            """
-            INSERT INTO fanfare.batches (parent_id, event_id, rule_version, target_id, lane, attempt, device_ids)
-            SELECT id, \(event), rule_version, target_id, lane, 2, device_ids FROM fanfare.batch_log
-            """
-        )
-        try world.answer()
+        try acceptRetry(of: event, on: world)
         for kind in [0, 4] { try world.report(kind, of: ann, event: event) }
         #expect(try world.reportCounts() == ["0:1", "2:1", "4:1"])
         let people = "SELECT people || ' ' || reporting || ' ' || opened FROM fanfare.arms(\(event))"
